@@ -1,0 +1,1 @@
+"""Compile plans, parallel execution, resource usage, error mapping."""

@@ -1,0 +1,1 @@
+"""The hipport command line: a thin layer over hipport.pipeline."""

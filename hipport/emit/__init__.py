@@ -1,0 +1,1 @@
+"""Write output trees atomically, manifest, merge of a person's edits."""

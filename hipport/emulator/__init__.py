@@ -1,0 +1,1 @@
+"""The AMDGPU emulator: C++ core and its Python driver."""

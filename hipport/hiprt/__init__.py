@@ -1,0 +1,1 @@
+"""Drop-in libamdhip64 on top of the emulator."""

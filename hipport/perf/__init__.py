@@ -1,0 +1,1 @@
+"""Static loop model and occupancy."""

@@ -1,0 +1,1 @@
+"""Edits, conflicts and the fixpoint: translate as a pure function."""

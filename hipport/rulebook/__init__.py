@@ -1,0 +1,1 @@
+"""Load, check and match the data under rules/."""

@@ -1,0 +1,1 @@
+"""Find or install the AMD toolchain."""

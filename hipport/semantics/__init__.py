@@ -1,0 +1,1 @@
+"""libclang facts keyed by span."""

@@ -1,0 +1,1 @@
+"""tree-sitter trees, macro bodies, token scans and the PTX grammar."""

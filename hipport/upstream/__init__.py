@@ -1,0 +1,1 @@
+"""Fetch and pin upstream CUDA sources."""

@@ -1,0 +1,1 @@
+"""Cases, references and tolerances for numerical checks."""
