@@ -72,7 +72,7 @@ def cli() -> None:
 
     \b
     Exit codes: 0 clean, 1 findings that need a person, 2 bad usage or input.
-    """  # noqa: D301 - \b is click's mark for keeping line breaks
+    """
 
 
 def main(argv: list[str] | None = None) -> None:
