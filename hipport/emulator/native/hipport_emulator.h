@@ -191,6 +191,8 @@ typedef struct hipemu_launch {
     const void *kernarg; /* explicit arguments; hidden ones are filled in by the emulator */
     uint32_t kernarg_bytes;
     uint32_t cooperative; /* 1: all workgroups are live at once; refused when they do not fit */
+    uint64_t multigrid_sync_arg; /* value of hidden_multigrid_sync_arg (multi-device launches); 0: one grid's record, see
+                                  * hipemu_launch_kernel */
 } hipemu_launch;
 
 typedef struct hipemu_statistics {
