@@ -1,0 +1,188 @@
+"""Renames: one dictionary probe per identifier, one per include directive."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hipport.core import Diagnostic, Edit, Severity, Span, TranslateOptions
+from hipport.rewrite.change import Change, Finding, Project
+from hipport.rulebook import Row, Rulebook
+from hipport.syntax import ParsedFile, Reach
+
+RENAME = "HP199"
+RENAMED_FILE = "HP407"
+_QUALIFIER = re.compile(rb"(?:[A-Za-z_]\w*\s*::\s*)+\Z")
+_SKIPPED_HEADER = re.compile(r"(?:^|/)\.\.?/")
+
+
+def renames(
+    parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, project: Project
+) -> Iterator[Change | Finding]:
+    """Changes for names and headers that tables rename, findings for those that tables refuse."""
+    yield from _includes(parsed, rulebook, options, project)
+    names = rulebook.names
+    defined = parsed.defined
+    for start, name in parsed.scan.identifiers:
+        rows = names.get(name)
+        if rows is None or name in defined:
+            continue
+        row = applicable(parsed, rows, Span(start, start + len(name)), options)
+        if row is None or row.state == "same" or parsed.reach(start) is not Reach.SHARED:
+            continue
+        if row.state == "none":
+            yield Finding(start, refusal(row, name.decode("ascii", "replace")))
+            continue
+        yield _renamed(parsed, row, start, name)
+
+
+def applicable(
+    parsed: ParsedFile, rows: tuple[tuple[Any, ...], ...], span: Span, options: TranslateOptions
+) -> Row | None:
+    """The row that means the identifier at ``span``: by qualification, by member access, by HIP version.
+
+    A name of which every row is for another HIP version gives a row of state ``none`` that says so.
+    """
+    data = parsed.data
+    before = data[max(0, span.start - 160) : span.start]
+    stripped = before.rstrip(b" \t\r\n")
+    member = stripped.endswith((b".", b"->")) and not stripped.endswith(b"...")
+    qualifier = ""
+    if stripped.endswith(b"::"):
+        match = _QUALIFIER.search(stripped)
+        qualifier = re.sub(r"\s", "", match[0].decode("ascii", "replace")) if match else "::"
+    found: list[Row] = []
+    for cells in rows:
+        row = Row(*cells)
+        if _means(row, data, span, member=member, qualifier=qualifier):
+            found.append(row)
+    if not found:
+        return None
+    # The longest qualified name is the most specific one.
+    found.sort(key=lambda row: (-row.cuda.count("::"), row.table, row.line))
+    best = [row for row in found if row.cuda.count("::") == found[0].cuda.count("::")]
+    for row in best:
+        if row.covers(options.rocm):
+            return row
+    return _other_version(best[0], options)
+
+
+def _means(row: Row, data: bytes, span: Span, *, member: bool, qualifier: str) -> bool:
+    if row.kind == "field":
+        return member
+    if member:
+        return False
+    owner, separator, _ = row.cuda.rpartition("::")
+    if separator:
+        # ``at::cuda::x`` is also what ``cuda::x`` inside ``namespace at`` means, but that cannot be told from here.
+        return qualifier == f"{owner}::" or qualifier.endswith(f"::{owner}::")
+    if row.kind == "namespace":
+        following = data[span.end : span.end + 80].lstrip()
+        return qualifier in ("", "::") and (
+            following.startswith(b"::")
+            or bool(re.search(rb"\bnamespace\s+\Z|=\s*\Z", data[max(0, span.start - 60) : span.start]))
+        )
+    return qualifier in ("", "::")
+
+
+def _other_version(row: Row, options: TranslateOptions) -> Row:
+    have = ".".join(str(part) for part in options.rocm)
+    limits = f"from {row.rocm_min}" if row.rocm_min else ""
+    limits += f"{' ' if limits else ''}up to {row.rocm_max}" if row.rocm_max else ""
+    return Row(
+        row.cuda, "", row.kind, "none", row.diag or "HP101", "", "", row.source,
+        f"{row.hip} exists in HIP {limits}, the output is for {have}", row.table, row.line,
+    )  # fmt: skip
+
+
+def refusal(row: Row, name: str) -> Diagnostic:
+    """The diagnostic of a row in state ``none``."""
+    return Diagnostic(
+        row.diag,
+        Severity.WARNING,
+        f"{name} has no HIP counterpart: {row.note}",
+        next_step="see hipport explain",
+        subject=name,
+    )
+
+
+def _renamed(parsed: ParsedFile, row: Row, start: int, name: bytes) -> Change:
+    """Rename the last component, or the whole qualified name where its qualifier changes too."""
+    end = start + len(name)
+    owner, separator, last = row.hip.rpartition("::")
+    old_owner = row.cuda.rpartition("::")[0]
+    span = Span(start, end)
+    text = row.hip
+    if separator and owner == old_owner:
+        text = last
+    elif old_owner:
+        qualified = re.compile(rb"\s*::\s*".join(re.escape(p.encode()) for p in old_owner.split("::")) + rb"\s*::\s*\Z")
+        match = qualified.search(parsed.data, max(0, start - 200), start)
+        if match:
+            span = Span(match.start(), end)
+    findings: tuple[Finding, ...] = ()
+    if row.state == "review":
+        note = Diagnostic(row.diag, Severity.WARNING, f"{row.cuda} became {row.hip}: {row.note}", subject=row.cuda)
+        findings = (Finding(start, note),)
+    edit = Edit(span, text.encode(), RENAME, f"{row.cuda} is {row.hip} in HIP ({row.table}:{row.line})")
+    return Change((edit,), RENAME, findings=findings, rank=0)
+
+
+def _includes(
+    parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, project: Project
+) -> Iterator[Change | Finding]:
+    for include in parsed.scan.includes:
+        if parsed.reach(include.span.start) is not Reach.SHARED:
+            continue
+        quoted = include.path.startswith('"')
+        cells = rulebook.headers.get(include.name)
+        if cells is None or (quoted and _own_file(parsed.source.path, include.name, project)):
+            if options.rename:
+                yield from _follow_rename(parsed, include.name, include.span, quoted=quoted, project=project)
+            continue
+        row = Row(*cells)
+        if not row.covers(options.rocm):
+            row = _other_version(row, options)
+        if row.state == "none":
+            yield Finding(include.span.start, refusal(row, include.path))
+        elif row.state in ("ok", "review"):
+            findings: tuple[Finding, ...] = ()
+            if row.state == "review":
+                note = Diagnostic(
+                    row.diag, Severity.WARNING, f"<{row.cuda}> became <{row.hip}>: {row.note}", subject=include.path
+                )
+                findings = (Finding(include.span.start, note),)
+            text = include.path[0] + row.hip + include.path[-1]
+            edit = Edit(include.span, text.encode(), RENAME, f"HIP's header for {row.cuda} ({row.table}:{row.line})")
+            yield Change((edit,), RENAME, findings=findings, rank=0)
+
+
+def _own_file(path: str, name: str, project: Project) -> bool:
+    """Whether a quoted include means a file of the tree."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) in project.files or any(
+        posixpath.normpath(posixpath.join(folder, name)) in project.files for folder in ("", "include", "src", "csrc")
+    )
+
+
+def output_path(path: str, options: TranslateOptions) -> str:
+    """Path in the output tree. ``--rename`` makes ``.cu`` to ``.hip`` and ``.cuh`` to ``.hip.h``."""
+    if not options.rename:
+        return path
+    stem, suffix = posixpath.splitext(path)
+    return stem + {".cu": ".hip", ".cuh": ".hip.h"}.get(suffix, suffix)
+
+
+def _follow_rename(parsed: ParsedFile, name: str, span: Span, *, quoted: bool, project: Project) -> Iterator[Change]:
+    """An include of a file that is renamed names its new name. An angled include only when the tree has such a file."""
+    renamed = output_path(name, TranslateOptions(rename=True))
+    if renamed == name:
+        return
+    known = _own_file(parsed.source.path, name, project) or any(
+        f == name or f.endswith("/" + name) for f in project.files
+    )
+    if known or (quoted and not project.files):
+        inner = Span(span.start + 1, span.end - 1)
+        edit = Edit(inner, renamed.encode("utf-8", "surrogateescape"), RENAMED_FILE, f"{name} is renamed in the output")
+        yield Change((edit,), RENAMED_FILE, rank=0)
