@@ -25,13 +25,14 @@ file that holds one of them::
                     continue
                 yield context.change([context.edit(span, "hipport::active_mask()")])
 
-- ``context.edit(span, text, reason="")`` makes an edit; ``context.change(edits, includes=..., findings=...)`` groups edits
-  that are applied together or not at all. Keep edits small: replace the name and insert the argument, do not rewrite the
-  whole call, so that edits inside its arguments can happen in the same pass. ``includes`` defaults to the rule's ``include``.
-- ``context.report(offset, message, id=..., severity=..., next_step=..., subject=...)`` makes a finding. Give ``subject`` the
-  construct's name: the scan for leftover CUDA names does not report a subject again. For an ``asm`` statement use an id
-  HP5xx or HP6xx at the offset of ``asm``: the scan then does not report that statement again.
-- Findings are kept from the first pass (it sees the original spelling) and from the last; lines are those of the original.
+- ``context.edit(span, text, reason="")`` makes an edit; ``context.change(edits, includes=..., findings=...)`` groups
+  edits that are applied together or not at all. Keep edits small: replace the name and insert the argument, do not
+  rewrite the whole call, so that edits inside its arguments can happen in the same pass. ``includes`` defaults to the
+  rule's ``include``.
+- ``context.report(offset, message, id=..., severity=..., next_step=..., subject=...)`` makes a finding. Give
+  ``subject`` the construct's name: the scan for leftover CUDA names does not report a subject again. For an ``asm``
+  statement use an id HP5xx or HP6xx at the offset of ``asm``: the scan then does not report that statement again.
+- Findings are kept from the first pass (it sees the original spelling) and from the last; lines are the original's.
 - Yielding the same change again on its own output would never end: an output must not match its own rule.
 - The output of other rules may be in the text from the second pass on: names may already be ``hip...``.
 - ``context.shared(offset)`` is false in text that only AMD or only CUDA builds see. Edits there are dropped anyway.

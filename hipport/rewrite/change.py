@@ -12,7 +12,7 @@ from hipport.syntax import ParsedFile, Reach
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnostic at a byte offset of the text of the current pass; the engine finds the line in the original input."""
+    """A diagnostic at a byte offset of the current pass's text; the engine finds the line in the original."""
 
     offset: int
     diagnostic: Diagnostic
@@ -49,7 +49,7 @@ class Project:
     Attributes:
         files: paths relative to the tree root, forward slashes.
         macros: names that files of the tree define as macros.
-        names: functions, types and variables that files of the tree declare at file scope and that look like CUDA names.
+        names: what files of the tree declare at file scope and what looks like a CUDA name.
     """
 
     files: frozenset[str] = frozenset()

@@ -106,7 +106,7 @@ class _Run:
                     0,
                     Diagnostic(
                         "HP906", Severity.ERROR,
-                        f"the output has {errors_after} parse errors, the input {errors_before}: an edit broke the syntax",
+                        f"{errors_after} parse errors, {errors_before} in the input: an edit broke the syntax",
                         next_step="report the file; hipport diff shows the edits", subject="parse",
                     ),
                 )
@@ -141,7 +141,7 @@ class _Run:
                         conflict.offset,
                         Diagnostic(
                             "HP901", Severity.ERROR,
-                            f"{conflict.first.rule} and {conflict.second.rule} both want to change this text; neither did",
+                            f"{conflict.first.rule} and {conflict.second.rule} both want this text; neither changed it",
                             next_step="make one rule's query exclude the other's case",
                             subject=f"{conflict.first.rule}/{conflict.second.rule}",
                         ),
@@ -159,7 +159,7 @@ class _Run:
                         standing[0].span.start,
                         Diagnostic(
                             "HP905", Severity.ERROR,
-                            f"rules still change the text after {MAX_PASSES} passes ({standing[0].rule} is one of them)",
+                            f"rules still change the text after {MAX_PASSES} passes ({standing[0].rule} does)",
                             next_step="a rule's output matches a rule again: correct it", subject=standing[0].rule,
                         ),
                     )
@@ -221,7 +221,7 @@ class _Run:
     def _note_foreign(self) -> None:
         if not self.parsed.foreign:
             return
-        span, reach = self.parsed.foreign[0]
+        span = self.parsed.foreign[0][0]
         self._found(
             Finding(
                 span.start,

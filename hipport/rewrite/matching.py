@@ -113,7 +113,7 @@ def _queried(
         if rule.expect and counts[position] != rule.expect:
             yield Context(parsed, rule, options, rulebook, project).report(
                 0,
-                f"rule {rule.id} matched {counts[position]} times in this file, {rule.expect} expected: the input changed",
+                f"matched {counts[position]} times in this file, {rule.expect} expected: the input changed",
                 id="HP904",
                 severity=Severity.ERROR,
                 next_step=f"compare the file with {rule.file} and correct the rule",

@@ -18,8 +18,8 @@ _DEVICE_WORDS = DEVICE_ONLY | DEVICE_AND_HOST | {b"__device__", b"__global__"}
 _HOST_WORDS = frozenset([b"__host__"])
 # Words before a function's name that say nothing about where it runs.
 _PLAIN = frozenset(
-    b"static inline constexpr consteval extern virtual explicit friend const volatile unsigned signed auto void int bool"
-    b" float double char short long template typename class struct typedef noexcept override final operator"
+    b"static inline constexpr consteval extern virtual explicit friend const volatile unsigned signed auto void int"
+    b" bool float double char short long template typename class struct typedef noexcept override final operator"
     b" __forceinline__ __inline__ __inline __noinline__ __launch_bounds__ C decltype".split()
 )
 
@@ -35,7 +35,7 @@ def enclosing_function(node: Node) -> Node | None:
 
 
 def runs_on_device(parsed: ParsedFile, fragment: Fragment, node: Node) -> bool | None:
-    """Whether the code around ``node`` is compiled for the device: yes, no, or None (in a macro, behind an unknown macro)."""
+    """Whether the code around ``node`` is compiled for the device; None in a macro or behind an unknown macro."""
     function = enclosing_function(node)
     while function is not None:
         verdict = _annotated(parsed, fragment, function)

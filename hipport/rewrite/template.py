@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 
 from hipport.core import Span
 from hipport.syntax import Scan
@@ -37,7 +38,7 @@ def template_edits(
     pieces = _pieces(template, captures, values)
     carried = [piece for piece in pieces if isinstance(piece, Span)]
     ordered = all(target.start <= piece.start and piece.end <= target.end for piece in carried) and all(
-        a.end <= b.start for a, b in zip(carried, carried[1:], strict=False)
+        a.end <= b.start for a, b in pairwise(carried)
     )
     if not ordered:
         whole = b"".join(data[p.start : p.end] if isinstance(p, Span) else p for p in pieces)

@@ -111,7 +111,7 @@ def load_rulebook(roots: Sequence[Path] | None = None, *, cache: bool = True) ->
 
 
 def _rule_files(root: Path) -> list[Path]:
-    found = []
+    found: list[Path] = []
     for folder, folders, names in os.walk(root):
         folders.sort()
         found.extend(Path(folder, name) for name in sorted(names) if name.endswith((".toml", ".tsv")))
@@ -179,7 +179,7 @@ def _to_plain(book: Rulebook) -> Any:
 
 def _read_cache(stored: Path) -> Rulebook | None:
     try:
-        plain = marshal.loads(stored.read_bytes())  # noqa: S302 - our own cache directory
+        plain = marshal.loads(stored.read_bytes())
         form, identity, rules, names, headers, explanations = plain
         if form != _FORMAT:
             return None

@@ -14,8 +14,8 @@ PREDICATES: dict[str, str] = {
     "at_file_scope": "outside every function body",
 }
 
-KINDS = frozenset("function type enum macro field header namespace device_function".split())
-STATES = frozenset("ok same review none".split())
+KINDS = frozenset({"function", "type", "enum", "macro", "field", "header", "namespace", "device_function"})
+STATES = frozenset({"ok", "same", "review", "none"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ _CAPTURE = re.compile(r"@([A-Za-z_][\w.]*)")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _COMMENT = re.compile(r";[^\n]*")
 _TESTED_STRINGS = re.compile(r"#(?:eq|any-of)\?\s+@[\w.]+((?:\s+\"(?:[^\"\\]|\\.)*\")+)")
+_EXAMPLE_KEYS = frozenset({f.name for f in fields(Example)} | {"keep"})
 _RULE_KEYS = frozenset(
-    "id name title safety requires match rewrite transform variant anchor include severity message next_step when files"
-    " expect docs sources example".split()
+    {f.name for f in fields(Rule)} - {"variants", "anchors", "examples", "n_patterns", "file", "order"}
+    | {"variant", "anchor", "example"}
 )
-_EXAMPLE_KEYS = frozenset("name before after keep diagnostics options path compile".split())
-WHEN_KEYS = frozenset("launch warp_model targets rocm_min rocm_max".split())
+WHEN_KEYS = frozenset({"launch", "warp_model", "targets", "rocm_min", "rocm_max"})
 
 
 def read_rule(path: Path, shown: str) -> Rule:

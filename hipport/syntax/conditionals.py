@@ -40,7 +40,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One branch of a conditional. ``condition`` is the text after the keyword, ``body`` the lines up to the next branch."""
+    """One branch: ``condition`` is the text after the keyword, ``body`` the lines up to the next branch."""
 
     keyword: str
     condition: Span
@@ -57,7 +57,7 @@ class Conditional:
 
 
 def conditionals(data: bytes, directives: Sequence[Directive]) -> list[Conditional]:
-    """All conditionals, inner ones after the one that holds them. Unbalanced ends are ignored, open groups end the text."""
+    """All conditionals, inner ones after their outer one. Stray ends are ignored; open groups run to the end."""
     done: list[Conditional] = []
     stack: list[list[Directive]] = []
     for directive in directives:
@@ -118,7 +118,7 @@ def _truth(keyword: str, condition: bytes, *, amd: bool) -> int | None:
         return _not(known) if keyword.endswith("ndef") else known
     try:
         value = _Condition(condition, amd=amd).parse()
-    except _Unparsed:
+    except _UnparsedError:
         return None
     return None if value is None else int(value != 0)
 
@@ -147,7 +147,7 @@ def _or(left: int | None, right: int | None) -> int | None:
     return None if left is None or right is None else 0
 
 
-class _Unparsed(Exception):
+class _UnparsedError(Exception):
     pass
 
 
@@ -162,7 +162,7 @@ class _Condition:
     def parse(self) -> int | None:
         value = self._either()
         if self.at != len(self.tokens):
-            raise _Unparsed
+            raise _UnparsedError
         return value
 
     def _peek(self) -> bytes:
@@ -171,7 +171,7 @@ class _Condition:
     def _take(self) -> bytes:
         token = self._peek()
         if not token:
-            raise _Unparsed
+            raise _UnparsedError
         self.at += 1
         return token
 
@@ -218,7 +218,7 @@ class _Condition:
         if token == b"(":
             value = self._either()
             if self._take() != b")":
-                raise _Unparsed
+                raise _UnparsedError
             return value
         if token == b"defined":
             return self._defined()
@@ -232,14 +232,14 @@ class _Condition:
                 self._skip_arguments()
                 return None
             return self._value(token)
-        raise _Unparsed
+        raise _UnparsedError
 
     def _defined(self) -> int | None:
         name = self._take()
         if name == b"(":
             name = self._take()
             if self._take() != b")":
-                raise _Unparsed
+                raise _UnparsedError
         return _defined(name, amd=self.amd)
 
     def _value(self, name: bytes) -> int | None:
