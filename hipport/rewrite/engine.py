@@ -20,7 +20,7 @@ from hipport.core import (
 from hipport.rewrite.change import Change, Finding, Project
 from hipport.rewrite.headers import with_includes
 from hipport.rewrite.matching import rule_changes, selected
-from hipport.rewrite.renames import output_path, renames
+from hipport.rewrite.renames import needed_headers, output_path, renames
 from hipport.rewrite.residual import residual
 from hipport.rewrite.resolve import OffsetMap, apply, resolve
 from hipport.rulebook import Rulebook
@@ -201,6 +201,8 @@ class _Run:
         self.parsed = ParsedFile(SourceFile(self.source.path, output))
 
     def _add_includes(self) -> None:
+        if not self.vendored:
+            self.includes |= needed_headers(self.parsed, self.rulebook, self.options)
         at, text = with_includes(self.parsed, self.includes)
         if text:
             reason = "declares what the edits of this file use"

@@ -38,6 +38,20 @@ def renames(
         yield _renamed(parsed, row, start, name)
 
 
+def needed_headers(parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions) -> set[str]:
+    """hipport's own headers that declare names which the text uses unchanged (rows of state ``same``)."""
+    names = rulebook.names
+    needed: set[str] = set()
+    for start, name in parsed.scan.identifiers:
+        rows = names.get(name)
+        if rows is None or name in parsed.defined or not any(Row(*cells).include for cells in rows):
+            continue
+        row = applicable(parsed, rows, Span(start, start + len(name)), options)
+        if row is not None and row.state == "same" and row.include and parsed.reach(start) is Reach.SHARED:
+            needed.add(row.include)
+    return needed
+
+
 def applicable(
     parsed: ParsedFile, rows: tuple[tuple[Any, ...], ...], span: Span, options: TranslateOptions
 ) -> Row | None:
@@ -127,7 +141,7 @@ def _renamed(parsed: ParsedFile, row: Row, start: int, name: bytes) -> Change:
         note = Diagnostic(row.diag, Severity.WARNING, f"{row.cuda} became {row.hip}: {row.note}", subject=row.cuda)
         findings = (Finding(start, note),)
     edit = Edit(span, text.encode(), RENAME, f"{row.cuda} is {row.hip} in HIP ({row.table}:{row.line})")
-    return Change((edit,), RENAME, findings=findings, rank=0)
+    return Change((edit,), RENAME, (row.include,) if row.include else (), findings=findings, rank=0)
 
 
 def _includes(
@@ -156,7 +170,7 @@ def _includes(
                 findings = (Finding(include.span.start, note),)
             text = include.path[0] + row.hip + include.path[-1]
             edit = Edit(include.span, text.encode(), RENAME, f"HIP's header for {row.cuda} ({row.table}:{row.line})")
-            yield Change((edit,), RENAME, findings=findings, rank=0)
+            yield Change((edit,), RENAME, (row.include,) if row.include else (), findings=findings, rank=0)
 
 
 def _own_file(path: str, name: str, project: Project) -> bool:

@@ -30,7 +30,7 @@ class Row:
         diag: diagnostic id for ``review`` and ``none``, else empty.
         rocm_min: first HIP version that has the name, ``""`` when not known to be limited.
         rocm_max: last HIP version that has it, ``""`` when not limited.
-        source: ``derived`` (from both vendors' headers) or a citation.
+        source: ``derived`` (from both vendors' headers), a citation, or hipport's own header that supplies the name.
         note: reason or advice for a person.
         table: table it comes from, relative to the rules root (``api/runtime.tsv``).
         line: its line there.
@@ -47,6 +47,11 @@ class Row:
     note: str
     table: str
     line: int
+
+    @property
+    def include(self) -> str:
+        """hipport's own header that supplies the name (the row's source is ``hipport/....h``), else empty."""
+        return self.source if self.source.startswith("hipport/") else ""
 
     def covers(self, rocm: tuple[int, int]) -> bool:
         """True when HIP ``rocm`` (major, minor) is in the row's version range."""
