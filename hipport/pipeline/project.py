@@ -1,0 +1,73 @@
+"""What the translator knows about the tree around a file: its files, and the CUDA-like names that are its own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hipport.pipeline.kinds import Kind, kind_of
+
+_LIKE_CUDA = rb"(?:cu|CU|nv|NV|nccl|NCCL|__)\w+"
+_MACRO = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(" + _LIKE_CUDA + rb")", re.MULTILINE)
+_TYPE = re.compile(
+    rb"^[ \t]*(?:typedef[ \t]+)?(?:struct|class|enum|enum[ \t]+class|union|namespace)[ \t]+(" + _LIKE_CUDA + rb")"
+    rb"[ \t]*(?:final[ \t]*)?(?::[^:;{]*)?\r?\n?[ \t]*\{",
+    re.MULTILINE,
+)
+_ALIAS = re.compile(rb"^[ \t]*using[ \t]+(" + _LIKE_CUDA + rb")[ \t]*=", re.MULTILINE)
+_FUNCTION = re.compile(rb"^[A-Za-z_][^\n;{}()=#]*[\s*&](" + _LIKE_CUDA + rb")[ \t]*\(", re.MULTILINE)
+_BODY = re.compile(rb"\s*(?:const\b\s*)?(?:noexcept\b\s*)?\{")
+_LONGEST_PARAMETER_LIST = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """CUDA-like names that a file defines: as macros, and as functions, types, aliases or namespaces at file scope."""
+
+    macros: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def declared(path: str, data: bytes) -> Declared:
+    """Names that a source file defines and that look like CUDA's: ``#define CUDA_CHECK``, ``void cudaSafeCall() {``.
+
+    Only definitions count: a project that declares ``cudaStream_t`` to spare itself an include means CUDA's own.
+    """
+    if kind_of(path, b"") is not Kind.SOURCE:
+        return Declared()
+    macros = {m[1] for m in _MACRO.finditer(data)}
+    names = {m[1] for pattern in (_TYPE, _ALIAS) for m in pattern.finditer(data)}
+    names.update(m[1] for m in _FUNCTION.finditer(data) if _has_body(data, m.end()))
+    return Declared(_sorted(macros), _sorted(names))
+
+
+def project_key(files: Iterable[str], macros: Iterable[str], names: Iterable[str]) -> str:
+    """Hash of a project's facts: part of the run key, because they decide translations."""
+    digest = hashlib.sha256()
+    for group in (files, macros, names):
+        for text in sorted(group):
+            digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
+        digest.update(b"\n")
+    return digest.hexdigest()[:16]
+
+
+def _sorted(found: set[bytes]) -> tuple[str, ...]:
+    return tuple(sorted(name.decode("ascii") for name in found if name.isascii()))
+
+
+def _has_body(data: bytes, start: int) -> bool:
+    """True when the parameter list that opens before ``start`` is followed by a function body."""
+    depth = 1
+    for at in range(start, min(len(data), start + _LONGEST_PARAMETER_LIST)):
+        byte = data[at]
+        if byte == 0x28:
+            depth += 1
+        elif byte == 0x29:
+            depth -= 1
+            if depth == 0:
+                return _BODY.match(data, at + 1) is not None
+        elif byte == 0x3B:
+            return False
+    return False

@@ -1,0 +1,172 @@
+"""Project settings: ``hipport.toml``, found in the working folder or above it.
+
+Every key is optional; the command line wins over the file, the file over the defaults::
+
+    targets = ["gfx942", "gfx1100"]
+    warp_model = "logical32"          # logical32 | native64 | padded
+    launch = "chevron"                # chevron | macro
+    rocm = "6.4"
+    out = "generated_hip"
+    patches = "patches"               # hand edits, see hipport edits
+    include = ["csrc/include"]        # include paths, for builds and --facts
+    rules = ["my_rules"]              # rule folders besides hipport's own
+    exclude = ["third_party/**", "*.bak"]
+    passthrough = ["csrc/cutlass/**"] # analysed, copied byte for byte
+    rename = false
+    unsafe = false
+    max_file_mib = 16
+    jobs = 0                          # 0: as many as pay off
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from hipport.core import HipportError, TranslateOptions, target_named
+
+FILE_NAME = "hipport.toml"
+WARP_MODELS = ("logical32", "native64", "padded")
+LAUNCH_STYLES = ("chevron", "macro")
+_DEFAULT = TranslateOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What ``hipport.toml`` may say; see the module's documentation.
+
+    Attributes:
+        folder: folder of the file: relative paths in it start here.
+    """
+
+    targets: tuple[str, ...] = _DEFAULT.targets
+    warp_model: str = _DEFAULT.warp_model
+    launch: str = _DEFAULT.launch
+    rocm: str = "{}.{}".format(*_DEFAULT.rocm)
+    out: str = "generated_hip"
+    patches: str = ""
+    include: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    passthrough: tuple[str, ...] = _DEFAULT.passthrough
+    rename: bool = False
+    unsafe: bool = False
+    max_file_mib: int = 16
+    jobs: int = 0
+    folder: Path = Path()
+
+    def translate_options(self) -> TranslateOptions:
+        """The part that may change a translation.
+
+        Raises:
+            HipportError: an unknown target, warp model, launch style or ROCm version.
+        """
+        for name in self.targets:
+            target_named(name)
+        if not self.targets:
+            raise HipportError("no target given", "name at least one, for example --target gfx942")
+        _choice("warp model", self.warp_model, WARP_MODELS)
+        _choice("launch style", self.launch, LAUNCH_STYLES)
+        return TranslateOptions(
+            targets=tuple(dict.fromkeys(self.targets)),
+            warp_model=self.warp_model,
+            launch=self.launch,
+            rename=self.rename,
+            unsafe=self.unsafe,
+            rocm=parse_rocm(self.rocm),
+            passthrough=self.passthrough,
+        )
+
+    def rule_folders(self) -> tuple[Path, ...]:
+        """Rule folders besides hipport's own.
+
+        Raises:
+            HipportError: one does not exist.
+        """
+        found = tuple(self.folder / r for r in self.rules)
+        for path in found:
+            if not path.is_dir():
+                raise HipportError(f"rule folder {path} does not exist", "check --rules and hipport.toml")
+        return found
+
+
+def parse_rocm(text: str) -> tuple[int, int]:
+    """``6.4`` or ``6.4.3`` as (6, 4).
+
+    Raises:
+        HipportError: not a version.
+    """
+    found = re.fullmatch(r"(\d+)\.(\d+)(?:\.\d+)*", text)
+    if found is None:
+        raise HipportError(f"not a ROCm version: {text!r}", "give it like 6.4")
+    return int(found[1]), int(found[2])
+
+
+def _choice(what: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise HipportError(f"unknown {what} {value!r}", f"choose from {', '.join(allowed)}")
+
+
+def find_settings(start: Path) -> Path | None:
+    """The nearest ``hipport.toml`` from ``start`` upwards."""
+    for folder in (start, *start.parents):
+        path = folder / FILE_NAME
+        if path.is_file():
+            return path
+    return None
+
+
+def load_settings(path: Path | None = None) -> Settings:
+    """Read ``path``, or the nearest ``hipport.toml``, or give the defaults.
+
+    Raises:
+        HipportError: the file cannot be read, is not TOML, or has an unknown key or a value of the wrong type: names
+            the line.
+    """
+    if path is None:
+        path = find_settings(Path.cwd())
+        if path is None:
+            return Settings()
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise HipportError(f"cannot read {path}: {error.strerror}", "check --config") from error
+    except UnicodeDecodeError as error:
+        raise HipportError(f"{path} is not UTF-8", "save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise HipportError(f"{path}: {error}", "fix the file") from error
+    return _checked(table, text, path)
+
+
+def _checked(table: dict[str, Any], text: str, path: Path) -> Settings:
+    allowed = {f.name: f for f in fields(Settings) if f.name != "folder"}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        place = f"{path}:{_line_of(key, text)}"
+        if key not in allowed:
+            raise HipportError(f"{place}: unknown setting {key!r}", f"known settings: {', '.join(allowed)}")
+        default = allowed[key].default
+        if isinstance(default, tuple):
+            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+                raise HipportError(f"{place}: {key} must be a list of strings")
+            values[key] = tuple(value)
+        else:
+            if type(value) is not type(default):
+                raise HipportError(f"{place}: {key} must be a {_TYPE_NAMES[type(default)]}, not {value!r}")
+            values[key] = value
+    return Settings(**values, folder=path.absolute().parent)
+
+
+_TYPE_NAMES = {bool: "true or false", int: "whole number", str: "string"}
+
+
+def _line_of(key: str, text: str) -> int:
+    """1-based line of a top-level key or table; 1 when it is spelled in a way that we do not find."""
+    quoted = re.escape(key)
+    found = re.search(rf"""^[ \t]*(?:\[+[ \t]*)?["']?{quoted}["']?[ \t]*(?:[=.\]])""", text, re.MULTILINE)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
