@@ -150,8 +150,8 @@ def cached_clang() -> Path | None:
     on_path = shutil.which(f"clang++-{LLVM_MAJOR}")
     if on_path:
         return Path(on_path)
-    for usr in (Path("/usr"), sdk_cache(f"llvm-{LLVM_MAJOR}") / "usr"):
-        clang = usr / "lib" / f"llvm-{LLVM_MAJOR}" / "bin" / "clang++"
+    for folder in (Path(f"/usr/lib/llvm-{LLVM_MAJOR}"), sdk_cache(f"llvm-{LLVM_MAJOR}")):
+        clang = folder / "bin" / "clang++"
         if clang.exists():
             return clang
     return None
