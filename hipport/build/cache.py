@@ -1,0 +1,209 @@
+"""The content-hash cache of compilations.
+
+An entry is found in two steps, without preprocessing: compiler, flags and the main file's bytes name a list of the
+dependency lists seen so far; compiler, flags and the bytes of all files of such a list name the result. A file whose
+name equals that of a dependency and that appears or vanishes in the tree changes the key too: it may shadow a header.
+
+A compilation with errors is kept as well when its dependencies are known. What the machine caused (a kill, a full
+disk) is never kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+from hipport.build.plan import Job
+from hipport.build.tree import Tree
+from hipport.core.files import cache_root, write_atomic
+
+_SCHEMA = 1
+_LISTS_KEPT = 8  # dependency lists remembered for one main file: variants by macro
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a compilation took when it ran.
+
+    Attributes:
+        cpu_s: user and system seconds of the compiler and its children.
+        peak_bytes: largest resident set of one process.
+    """
+
+    cpu_s: float
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Outcome of one compiler call.
+
+    Attributes:
+        ok: it succeeded.
+        output: bytes of the object (or IR); empty on failure.
+        messages: standard error, paths inside the tree relative to its root.
+        cost: see `Cost`.
+        cached: it comes from the cache.
+    """
+
+    ok: bool
+    output: bytes = field(repr=False)
+    messages: str
+    cost: Cost
+    cached: bool = False
+
+
+class BuildCache:
+    """Compilations under `cache_root`, shared by all trees.
+
+    Args:
+        tree: the tree that is built; its files' hashes are remembered for the life of the object.
+        compiler_identity: hash that changes with the compiler and its headers.
+        folder: where entries live; default ``build`` under `cache_root`.
+    """
+
+    def __init__(self, tree: Tree, compiler_identity: str, folder: Path | None = None) -> None:
+        self.folder = folder or cache_root() / "build"
+        self._tree = tree
+        self._identity = compiler_identity
+        self._hashes: dict[str, str] = {}
+        self.damaged: list[str] = []
+
+    def look_up(self, job: Job) -> Compiled | None:
+        """The outcome of the same compilation, None when it has to run. A damaged entry is dropped and noted."""
+        for dependencies in self._lists(job):
+            key = self._key(job, dependencies)
+            if key is not None and (found := self._load(key, job)) is not None:
+                return found
+        return None
+
+    def expected_cost(self, job: Job) -> Cost | None:
+        """Cost of the latest compilation of the same unit in the same pass, whatever its contents."""
+        try:
+            row = json.loads(self._cost_path(job).read_bytes())
+            return Cost(float(row["cpu_s"]), int(row["peak_bytes"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def store(self, job: Job, compiled: Compiled, dependencies: Sequence[str]) -> None:
+        """Keep an outcome.
+
+        Raises:
+            HipportError: the cache cannot be written.
+        """
+        key = self._key(job, dependencies)
+        if key is None:  # a file changed or vanished while the compiler ran: the result belongs to no known state
+            return
+        packed = zstandard.compress(compiled.output, 3)
+        row = {
+            "ok": compiled.ok,
+            "messages": compiled.messages,
+            "cpu_s": compiled.cost.cpu_s,
+            "peak_bytes": compiled.cost.peak_bytes,
+            "sha256": hashlib.sha256(packed).hexdigest(),
+        }
+        write_atomic(self._entry(key, ".zst"), packed)
+        write_atomic(self._entry(key, ".json"), json.dumps(row).encode())
+        lists = [list(dependencies), *(known for known in self._lists(job) if known != list(dependencies))]
+        write_atomic(self._list_path(job), json.dumps(lists[:_LISTS_KEPT]).encode())
+        write_atomic(
+            self._cost_path(job), json.dumps({"cpu_s": row["cpu_s"], "peak_bytes": row["peak_bytes"]}).encode()
+        )
+
+    # --- keys ---
+
+    def _base(self, job: Job) -> str:
+        main = self._hash(job.unit.path) or ""
+        return _digest(_SCHEMA, self._identity, job.kind, job.target, job.unit.path, list(job.flags), main)
+
+    def _key(self, job: Job, dependencies: Sequence[str]) -> str | None:
+        digest = hashlib.sha256(self._base(job).encode())
+        for path in dependencies:
+            content = self._hash(path)
+            if content is None:
+                return None
+            digest.update(f"{content} {path}\n".encode("utf-8", "surrogateescape"))
+        for name in sorted({posixpath.basename(path) for path in dependencies}):
+            digest.update(repr(self._tree.by_name.get(name, ())).encode("utf-8", "surrogateescape"))
+        return digest.hexdigest()
+
+    def _hash(self, path: str) -> str | None:
+        if path not in self._hashes:
+            try:
+                data = (self._tree.root / path).read_bytes()  # an absolute path replaces the root
+            except OSError:
+                return None
+            self._hashes[path] = hashlib.sha256(data).hexdigest()
+        return self._hashes[path]
+
+    # --- files ---
+
+    def _entry(self, key: str, suffix: str) -> Path:
+        return self.folder / "objects" / key[:2] / (key + suffix)
+
+    def _list_path(self, job: Job) -> Path:
+        base = self._base(job)
+        return self.folder / "dependencies" / base[:2] / f"{base}.json"
+
+    def _cost_path(self, job: Job) -> Path:
+        name = _digest(job.kind, job.target, job.unit.path)
+        return self.folder / "cost" / name[:2] / f"{name}.json"
+
+    def _lists(self, job: Job) -> list[list[str]]:
+        path = self._list_path(job)
+        try:
+            lists = json.loads(path.read_bytes())
+            if all(isinstance(item, str) for row in lists for item in row):
+                return [list(row) for row in lists]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, TypeError):
+            pass
+        self.damaged.append(path.name)
+        path.unlink(missing_ok=True)
+        return []
+
+    def _load(self, key: str, job: Job) -> Compiled | None:
+        path = self._entry(key, ".json")
+        try:
+            row = json.loads(path.read_bytes())
+            packed = self._entry(key, ".zst").read_bytes()
+            if hashlib.sha256(packed).hexdigest() == row["sha256"]:
+                output = zstandard.decompress(packed)
+                cost = Cost(float(row["cpu_s"]), int(row["peak_bytes"]))
+                return Compiled(bool(row["ok"]), output, str(row["messages"]), cost, cached=True)
+        except FileNotFoundError:
+            if not path.exists():
+                return None
+        except (OSError, ValueError, KeyError, TypeError, zstandard.ZstdError):
+            pass
+        self.damaged.append(job.label)
+        path.unlink(missing_ok=True)
+        self._entry(key, ".zst").unlink(missing_ok=True)
+        return None
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+_DEPENDENCY = re.compile(r"(?:\\[ #]|\$\$|[^\s\\]|\\(?![\n\r ]))+")
+
+
+def parse_depfile(text: str, root: Path) -> tuple[str, ...]:
+    """Files that a dependency file lists, sorted: relative to ``root`` inside it, absolute elsewhere."""
+    body = text.partition(":")[2].replace("\\\r\n", " ").replace("\\\n", " ")
+    found = set()
+    for match in _DEPENDENCY.finditer(body):
+        path = match[0].replace("\\ ", " ").replace("\\#", "#").replace("$$", "$")
+        absolute = posixpath.normpath(posixpath.join(root.as_posix(), path))
+        prefix = root.as_posix().rstrip("/") + "/"
+        found.add(absolute.removeprefix(prefix))
+    return tuple(sorted(found))

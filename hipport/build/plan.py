@@ -1,0 +1,171 @@
+"""The compile plan: which command makes which output. Pure data; nothing here starts a process."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from hipport.build.settings import BuildSettings
+from hipport.build.units import Unit
+from hipport.core import HipportError
+from hipport.core.files import include_root
+from hipport.sdk import Sdk
+
+# -Wshorten-64-to-32 finds lane masks cut to 32 bits; every other warning is about style that upstream chose.
+_MESSAGES = (
+    "-Wno-everything",
+    "-Wshorten-64-to-32",
+    "-fno-caret-diagnostics",
+    "-fno-color-diagnostics",
+    "-fmacro-backtrace-limit=0",
+    "-ftemplate-backtrace-limit=0",
+    "-ferror-limit=100",
+)
+
+
+class Pass(StrEnum):
+    """What a job makes of a unit."""
+
+    DEVICE = "device"  # a code object for one target
+    STUBS = "stubs"  # host IR, only to read which kernels the host registers
+    HOST = "host"  # a host object with the device code of all targets embedded, after the device passes
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One compiler call, run in the tree root.
+
+    Attributes:
+        unit: what is compiled.
+        kind: see `Pass`.
+        target: LLVM processor name of a device pass, empty otherwise.
+        flags: everything but input, output and dependency file; paths inside the tree are relative to its root.
+        output: where the result goes, relative to the output folder; empty when it is only read.
+    """
+
+    unit: Unit
+    kind: Pass
+    target: str
+    flags: tuple[str, ...]
+    output: str
+
+    @property
+    def label(self) -> str:
+        """For progress and messages."""
+        return f"{self.unit.path} [{self.target or self.kind}]"
+
+
+@dataclass(frozen=True)
+class Headers:
+    """System headers that a unit needs besides HIP's.
+
+    Attributes:
+        include_dirs: absolute, in search order.
+        defines: ``NAME`` or ``NAME=VALUE``.
+    """
+
+    include_dirs: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+
+
+def make_plan(
+    units: Sequence[Unit],
+    sdk: Sdk,
+    settings: BuildSettings,
+    targets: Sequence[str],
+    *,
+    torch: Headers | None = None,
+    check_registration: bool = True,
+) -> tuple[Job, ...]:
+    """Jobs for units and targets: device code objects, and what tells which kernels the host side registers.
+
+    Args:
+        units: see `find_units`.
+        sdk: the toolchain.
+        settings: flags and standard.
+        targets: LLVM processor names.
+        torch: headers for the units that reach PyTorch; None when it is not installed.
+        check_registration: also read the kernels that the host side registers.
+
+    Raises:
+        HipportError: unknown target, or units that need PyTorch and no `torch`.
+    """
+    _need_torch(units, torch)
+    jobs: list[Job] = []
+    device_units = [unit for unit in units if unit.device]
+    for target in targets:
+        flags = sdk.device_flags(target)
+        for unit in device_units:
+            unit_flags = (*flags, *_unit_flags(unit, settings, torch), "-O3", "-c")
+            jobs.append(Job(unit, Pass.DEVICE, target, unit_flags, f"{target}/{unit.path}.hsaco"))
+    if check_registration:
+        stub_flags = ("-O0", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
+        for unit in device_units:
+            unit_flags = (*sdk.host_flags(), *_unit_flags(unit, settings, torch), *stub_flags)
+            jobs.append(Job(unit, Pass.STUBS, "", unit_flags, ""))
+    return tuple(jobs)
+
+
+def host_job(unit: Unit, sdk: Sdk, settings: BuildSettings, torch: Headers | None, fat_binary: Path | None) -> Job:
+    """The job that makes a unit's host object.
+
+    Args:
+        unit: what is compiled.
+        sdk: the toolchain.
+        settings: flags and standard.
+        torch: headers for units that reach PyTorch.
+        fat_binary: bundle of the unit's code objects, which the object embeds; None for a unit without device code.
+            Its name must change with its contents: it is part of the cache key.
+
+    Raises:
+        HipportError: the unit needs PyTorch and `torch` is None.
+    """
+    _need_torch((unit,), torch)
+    embed = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat_binary)) if fat_binary else ()
+    flags = (*sdk.host_flags(), *_unit_flags(unit, settings, torch), *embed, "-O3", "-c")
+    return Job(unit, Pass.HOST, "", flags, f"host/{unit.path}.o")
+
+
+def _need_torch(units: Sequence[Unit], torch: Headers | None) -> None:
+    needing = [unit.path for unit in units if unit.uses_torch]
+    if needing and torch is None:
+        raise HipportError(
+            f"{len(needing)} units include PyTorch headers ({needing[0]}, ...), which are not installed",
+            'run: pip install "hipport[torch]"',
+        )
+
+
+def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None) -> list[str]:
+    flags = [*_MESSAGES, "-ffile-prefix-map=.=."]
+    if settings.std:
+        flags.append(f"-std={settings.std}")
+    if unit.uses_torch and torch is not None:
+        flags += [f"-D{define}" for define in torch.defines]
+    flags += [f"-D{define}" for define in unit.defines]
+    flags += [f"-I{folder}" for folder in unit.include_dirs]
+    flags += ["-isystem", str(include_root())]
+    if unit.uses_torch and torch is not None:
+        for folder in torch.include_dirs:
+            flags += ["-isystem", folder]
+    return [*flags, *settings.flags]
+
+
+def command_line(job: Job, compiler: str, output: str, depfile: str) -> list[str]:
+    """The whole command. Dependencies go through cc1: the driver drops ``-MD`` in device-only compilations."""
+    return [
+        compiler,
+        *job.flags,
+        *("-Xclang", "-dependency-file", "-Xclang", depfile),
+        *("-Xclang", "-sys-header-deps", "-Xclang", "-MT", "-Xclang", "object"),
+        job.unit.path,
+        "-o",
+        output,
+    ]
+
+
+def shown_command(job: Job, compiler: str) -> str:
+    """The command as a person would run it in the tree root."""
+    return shlex.join([compiler, *job.flags, job.unit.path, "-o", job.output or "/dev/null"])
