@@ -90,8 +90,8 @@ def sync(
     """
     state = read_state(root, pin)
     earlier = state.groups if state else ()
-    kept = tuple(group for group in earlier if group in pin.groups)
-    wanted = tuple(dict.fromkeys((MAIN_GROUP, *kept, *groups)))
+    still_named = [group for group in earlier if group in pin.groups]
+    wanted = tuple(dict.fromkeys((MAIN_GROUP, *still_named, *groups)))
     paths = pin.paths(wanted)
     folder = root / pin.folder
     if state is not None and state.sha256 == pin.sha256 and set(state.groups) == set(wanted):
