@@ -1,11 +1,13 @@
 """Entry point. Commands are imported only when called, so that `hipport --help` stays instant.
 
-Exit codes: 0 clean, 1 findings that need a person, 2 bad usage or input.
+Exit codes: 0 clean, 1 findings that need a person, 2 bad usage or input, 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 from typing import Any
 
@@ -48,14 +50,26 @@ class LazyGroup(click.Group):
         row = COMMANDS.get(cmd_name)
         if row is None:
             return None
-        command = importlib.import_module(row[0]).command
+        try:
+            command = importlib.import_module(row[0]).command
+        except ModuleNotFoundError as error:
+            if error.name != row[0]:
+                raise
+            raise HipportError(
+                f"hipport {cmd_name} is not in version {__version__}", "see hipport --help for what is"
+            ) from None
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command list from the table, without importing anything."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, row[1]) for name, row in COMMANDS.items()])
+            formatter.write_dl([(name, row[1]) for name, row in COMMANDS.items() if _exists(row[0])])
+
+
+def _exists(module: str) -> bool:
+    folder = os.path.dirname(__file__)  # noqa: PTH120 - pathlib costs start-up time here
+    return os.path.exists(os.path.join(folder, module.rsplit(".", 1)[-1] + ".py"))  # noqa: PTH110, PTH118
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -71,14 +85,19 @@ def cli() -> None:
       hipport report                       what a reviewer needs
 
     \b
-    Exit codes: 0 clean, 1 findings that need a person, 2 bad usage or input.
+    Exit codes: 0 clean, 1 findings that need a person, 2 bad usage or input,
+    130 stopped by Ctrl-C.
     """
 
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and leave with the documented exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # file names need not be text in any encoding
+            stream.reconfigure(errors="backslashreplace")
     try:
         result: Any = cli.main(args=argv, prog_name="hipport", standalone_mode=False)
+        sys.stdout.flush()
     except HipportError as error:
         click.echo(f"hipport: {error.message}", err=True)
         if error.next_step:
@@ -90,7 +109,7 @@ def main(argv: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("hipport: stopped", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)

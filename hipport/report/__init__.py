@@ -1,1 +1,5 @@
-"""Reports for people and tools, made from records."""
+"""Reports for people, made from a manifest: Markdown for a pull request."""
+
+from hipport.report.markdown import render_markdown
+
+__all__ = ["render_markdown"]

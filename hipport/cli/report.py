@@ -1,0 +1,70 @@
+"""``hipport report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hipport.cli.output import print_json
+
+
+@click.command("report")
+@click.option("--out", "-o", type=click.Path(path_type=Path), help="Output tree [default: generated_hip].")
+@click.option("--file", "-f", "file", type=click.Path(path_type=Path), help="Write there instead of stdout.")
+@click.option("--full", is_flag=True, help="List every place of every finding.")
+@click.option("--json", "as_json", is_flag=True, help="Totals and findings as JSON.")
+def command(out: Path | None, file: Path | None, full: bool, as_json: bool) -> int:
+    """Write the review report of a translation, in Markdown.
+
+    Findings by severity with their next steps, what each rule changed in each file and why, how much of the source is
+    unchanged, hand edits, licences: what belongs into a pull request.
+
+    \b
+    Examples:
+      hipport report > report.md
+      hipport report --file report.md --full
+      hipport report --json | jq '.severities'
+
+    \b
+    Exit codes: 0 no findings that need a person, 1 some, 2 no translation there.
+    """
+    from hipport.core.files import write_atomic
+    from hipport.emit.manifest import counts_of, diagnostic_to_json, load_manifest
+    from hipport.pipeline.settings import load_settings
+    from hipport.report import render_markdown
+
+    settings = load_settings()
+    manifest = load_manifest(out or settings.folder / settings.out)
+    counts = counts_of(manifest)
+    if as_json:
+        print_json(
+            {
+                "files": counts.files,
+                "edits": counts.edits,
+                "diagnostics": counts.diagnostics,
+                "severities": counts.severities,
+                "lines": counts.lines,
+                "lines_unchanged": counts.lines_unchanged,
+                "licence_files": list(manifest.licence_files),
+                "findings": [diagnostic_to_json(d) for d in manifest.all_diagnostics()],
+            }
+        )
+    else:
+        ids = {*counts.edits, *counts.diagnostics}
+        text = render_markdown(manifest, _titles(ids, settings.rule_folders()), full)
+        if file is None:
+            click.echo(text, nl=False)
+        else:
+            write_atomic(file, text.encode("utf-8", "backslashreplace"))
+            click.echo(f"wrote {file}", err=True)
+    return int(counts.need_person > 0)
+
+
+def _titles(ids: set[str], rule_folders: tuple[Path, ...]) -> dict[str, str]:
+    from hipport.core.files import rules_root
+    from hipport.rulebook import load_rulebook
+
+    book = load_rulebook((rules_root(), *rule_folders))
+    found = {i: book.explain(i) for i in sorted(ids)}
+    return {i: e.title for i, e in found.items() if e is not None}
