@@ -12,10 +12,14 @@ from hipport.syntax import ParsedFile, Reach
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A diagnostic at a byte offset of the current pass's text; the engine finds the line in the original."""
+    """A diagnostic at a byte offset of the current pass's text; the engine finds the line in the original.
+
+    ``refusal``: it says that a table has no counterpart; dropped where a rule edits that name.
+    """
 
     offset: int
     diagnostic: Diagnostic
+    refusal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

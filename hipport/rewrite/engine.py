@@ -77,6 +77,12 @@ def _copied(
     )
 
 
+def _unanswered(findings: list[Finding], standing: list[Change]) -> list[Finding]:
+    """Without table refusals of names that a rule takes care of in this pass."""
+    edited = [edit.span for change in standing for edit in change.edits]
+    return [f for f in findings if not f.refusal or not any(s.start <= f.offset < s.end for s in edited)]
+
+
 class _Run:
     """One translation: the state between passes."""
 
@@ -92,6 +98,7 @@ class _Run:
         self.maps: list[OffsetMap] = []
         self.applied: list[AppliedEdit] = []
         self.includes: set[str] = set()
+        self.first_use = len(source.data)  # offset in the input of the first edit that needs an include
         # Key without position after the place, so that a finding seen in two passes counts once.
         self.findings: dict[tuple[str, int, str, str], tuple[int, Diagnostic]] = {}
 
@@ -147,10 +154,11 @@ class _Run:
                         ),
                     )
                 )  # fmt: skip
+            findings = _unanswered(findings, standing)
             last = not standing or number == MAX_PASSES
             if number == 1 or last:
                 for finding in findings:
-                    self._found(finding, provisional=number == 1 and not last)
+                    self._found(finding)
             if not standing:
                 return
             if number == MAX_PASSES:
@@ -188,6 +196,8 @@ class _Run:
             for finding in change.findings:
                 self._found(finding)
             self.includes.update(change.includes)
+            if change.includes:
+                self.first_use = min(self.first_use, self._origin(change.span.start))
         self._edit([edit for change in standing for edit in change.edits], number)
 
     def _edit(self, edits: list[Edit], number: int) -> None:
@@ -203,7 +213,7 @@ class _Run:
     def _add_includes(self) -> None:
         if not self.vendored:
             self.includes |= needed_headers(self.parsed, self.rulebook, self.options)
-        at, text = with_includes(self.parsed, self.includes)
+        at, text = with_includes(self.parsed, self.includes, self.first_use)
         if text:
             reason = "declares what the edits of this file use"
             number = self.applied[-1].pass_number + 1 if self.applied else 1
@@ -214,7 +224,7 @@ class _Run:
             offset = step.back(offset)
         return min(offset, len(self.source.data))
 
-    def _found(self, finding: Finding, *, provisional: bool = False) -> None:
+    def _found(self, finding: Finding) -> None:
         origin = self._origin(finding.offset)
         diagnostic = finding.diagnostic
         key = (diagnostic.id, origin, diagnostic.subject, diagnostic.message)

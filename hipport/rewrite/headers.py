@@ -11,17 +11,20 @@ _GUARD = re.compile(rb"\s*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+
 _PRAGMA_ONCE = re.compile(rb"[ \t]*#[ \t]*pragma[ \t]+once\b[^\n]*\n?")
 
 
-def with_includes(parsed: ParsedFile, headers: Iterable[str]) -> tuple[int, bytes]:
+def with_includes(parsed: ParsedFile, headers: Iterable[str], first_use: int) -> tuple[int, bytes]:
     """Where the missing ones of ``headers`` go and what to insert there; empty bytes when none is missing.
 
     The place is before the first include that no condition guards, else behind ``#pragma once`` or the include guard,
-    else behind the leading comment.
+    else behind the leading comment. An edit at ``first_use`` (offset in the input) before all includes needs
+    it earlier: then includes are not looked at.
     """
     present = {include.name for include in parsed.scan.includes}
     missing = sorted(set(headers) - present)
     if not missing:
         return 0, b""
     at = insertion_point(parsed)
+    if at > first_use:
+        at = insertion_point(parsed, before_includes=True)
     end = b"\r\n" if b"\r\n" in parsed.data[:4096] or b"\r\n" in parsed.data[-4096:] else b"\n"
     text = b"".join(b"#include <%s>%s" % (header.encode(), end) for header in missing)
     if at and parsed.data[at - 1 : at] not in (b"\n", b"") and not parsed.data[:at].endswith(b"\xef\xbb\xbf"):
@@ -29,12 +32,12 @@ def with_includes(parsed: ParsedFile, headers: Iterable[str]) -> tuple[int, byte
     return at, text
 
 
-def insertion_point(parsed: ParsedFile) -> int:
+def insertion_point(parsed: ParsedFile, *, before_includes: bool = False) -> int:
     """Offset of a line start where a file-level include may stand."""
     data = parsed.data
     guard = _include_guard(parsed)
     conditions = [c for c in parsed.conditionals if guard is None or c.span.start != guard[0]]
-    for include in parsed.scan.includes:
+    for include in () if before_includes else parsed.scan.includes:
         at = include.directive.start
         if not any(c.span.start <= at < c.span.end for c in conditions):
             return (

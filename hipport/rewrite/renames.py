@@ -33,7 +33,7 @@ def renames(
         if row is None or row.state == "same" or parsed.reach(start) is not Reach.SHARED:
             continue
         if row.state == "none":
-            yield Finding(start, refusal(row, name.decode("ascii", "replace")))
+            yield Finding(start, refusal(row, name.decode("ascii", "replace")), refusal=True)
             continue
         yield _renamed(parsed, row, start, name)
 
@@ -160,7 +160,7 @@ def _includes(
         if not row.covers(options.rocm):
             row = _other_version(row, options)
         if row.state == "none":
-            yield Finding(include.span.start, refusal(row, include.path))
+            yield Finding(include.span.start, refusal(row, include.path), refusal=True)
         elif row.state in ("ok", "review"):
             findings: tuple[Finding, ...] = ()
             if row.state == "review":

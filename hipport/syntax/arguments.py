@@ -1,0 +1,131 @@
+"""Argument lists read from tokens: works inside macros and in text that does not parse."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+
+from hipport.core import Span
+from hipport.syntax.tokens import Scan
+
+_OPEN = b"([{"
+_CLOSE = b")]}"
+_BLANK = b" \t\r\n\\"
+
+
+def call_arguments(scan: Scan, after: int) -> tuple[list[Span], Span] | None:
+    """Arguments of the parenthesised list that starts at or after ``after`` (blanks and comments skipped).
+
+    Commas inside brackets, literals, comments and balanced template argument lists do not separate.
+
+    Returns:
+        The trimmed span of each argument and the span of the list with its parentheses; None when no list follows or
+        it is not closed.
+    """
+    data = scan.data
+    skipped = _Skipped(scan)
+    at = skipped.blanks(data, after)
+    if data[at : at + 1] != b"(":
+        return None
+    open_at = at
+    depth = 0
+    angle = 0
+    start = at + 1
+    parts: list[Span] = []
+    limit = min(len(data), open_at + 20000)
+    while at < limit:
+        if end := skipped.end_of(at):
+            at = end
+            continue
+        byte = data[at]
+        if byte in _OPEN:
+            depth += 1
+        elif byte in _CLOSE:
+            depth -= 1
+            if depth == 0:
+                if parts or data[start:at].strip(_BLANK):
+                    parts.append(Span(start, at))
+                return [trimmed(data, part) for part in parts], Span(open_at, at + 1)
+        elif byte == 0x3C and depth == 1 and _opens_template(data, at, limit):
+            angle += 1
+        elif byte == 0x3E and angle and data[at - 1 : at] != b"-":
+            angle -= 1
+        elif byte == 0x2C and depth == 1 and not angle:
+            parts.append(Span(start, at))
+            start = at + 1
+        at += 1
+    return None
+
+
+def trimmed(data: bytes, span: Span) -> Span:
+    """``span`` without blanks and line splices at its ends."""
+    start, end = span.start, span.end
+    while start < end and data[start] in _BLANK:
+        start += 1
+    while end > start and data[end - 1] in _BLANK:
+        end -= 1
+    return Span(start, end)
+
+
+def has_open_comma(text: bytes) -> bool:
+    """True when ``text`` as one macro argument would be taken apart: a comma outside parentheses."""
+    depth = 0
+    for byte in text:
+        if byte == 0x28:
+            depth += 1
+        elif byte == 0x29:
+            depth -= 1
+        elif byte == 0x2C and depth == 0:
+            return True
+    return False
+
+
+def _opens_template(data: bytes, at: int, limit: int) -> bool:
+    """Whether ``<`` after a name closes before the bracket around it does: then it is a template argument list."""
+    before = data[:at].rstrip(b" ")[-1:] if at < 80 else data[at - 80 : at].rstrip(b" ")[-1:]
+    if not (before.isalnum() or before == b"_"):
+        return False
+    depth = 0
+    angle = 0
+    while at < limit:
+        byte = data[at]
+        if byte in _OPEN:
+            depth += 1
+        elif byte in _CLOSE:
+            depth -= 1
+            if depth < 0:
+                return False
+        elif depth == 0 and byte in b";&|=?":
+            return False
+        elif depth == 0 and byte == 0x3C:
+            angle += 1
+        elif depth == 0 and byte == 0x3E:
+            angle -= 1
+            if angle == 0:
+                return True
+        at += 1
+    return False
+
+
+class _Skipped:
+    """Comments and literals by start offset."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._spans: Sequence[Span] = sorted([*scan.comments, *scan.literals])
+        self._starts = [span.start for span in self._spans]
+
+    def end_of(self, at: int) -> int:
+        """End of the comment or literal that starts at ``at``, 0 when none does."""
+        index = bisect.bisect_left(self._starts, at)
+        return self._spans[index].end if index < len(self._starts) and self._starts[index] == at else 0
+
+    def blanks(self, data: bytes, at: int) -> int:
+        """First offset from ``at`` that is neither blank nor in a comment."""
+        while at < len(data):
+            if data[at : at + 2] in (b"//", b"/*") and (end := self.end_of(at)):
+                at = end
+            elif data[at] in _BLANK:
+                at += 1
+            else:
+                return at
+        return at
