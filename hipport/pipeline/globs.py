@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 def pattern_to_regex(pattern: str) -> str:
     """Regular expression for one pattern.
 
-    A pattern without a slash matches a name at any depth, as in ``.gitignore``; a pattern also matches everything below
-    a folder that it matches.
+    A pattern without a slash matches a name at any depth and one that starts with a slash only at the top, as in
+    ``.gitignore``; a pattern also matches everything below a folder that it matches.
     """
     body = pattern.strip("/")
-    prefix = "" if "/" in body else "(?:.*/)?"
+    prefix = "" if "/" in body or pattern.startswith("/") else "(?:.*/)?"
     out = []
     at = 0
     while at < len(body):

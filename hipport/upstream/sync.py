@@ -1,6 +1,6 @@
 """Bring the tree to what ``upstream.toml`` pins, without losing anything that a person changed.
 
-What was unpacked is recorded per source in ``.sync/NAME.json`` (path -> SHA-256). A file whose bytes differ from the
+What was unpacked is recorded per source in ``.hipport/upstream/NAME.json`` (path -> SHA-256). A file whose bytes differ from the
 record was changed by a person. New files are unpacked beside the tree and moved in one by one, each atomically; the
 record is written last, so an interrupted run is completed by the next one.
 """
@@ -22,7 +22,7 @@ from hipport.upstream.archive import read_license, unpack
 from hipport.upstream.fetch import Progress, fetch
 from hipport.upstream.pins import MAIN_GROUP, PIN_FILE, Pin, append_pin, check_new
 
-STATE_FOLDER = ".sync"
+STATE_FOLDER = ".hipport/upstream"  # a folder that translate never takes as input
 _OURS = frozenset({PIN_FILE, "README.md"})  # committed beside the sources
 
 
@@ -100,8 +100,9 @@ def sync(
             return SyncResult(pin, wanted, len(state.files), 0, 0, tuple(changed))
     archive, _ = fetch(pin.name, pin.version, pin.sha256, offline=offline, progress=progress)
     try:
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".staging-", dir=root) as name:
+        states = root / STATE_FOLDER
+        states.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="staging-", dir=states) as name:
             staging = Path(name)
             files = unpack(archive, staging, paths)
             reserved = sorted(_OURS & files.keys()) if pin.folder == "." else []
