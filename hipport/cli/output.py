@@ -54,11 +54,7 @@ def _about(found: list[Diagnostic]) -> str:
         return found[0].message
     names = [name for name, _ in subjects.most_common(_SUBJECTS_SHOWN)]
     more = f" and {len(subjects) - len(names)} more names" if len(subjects) > len(names) else ""
-    return f"{', '.join(names)}{more}: {_without(found[0].message, found[0].subject)}"
-
-
-def _without(message: str, subject: str) -> str:
-    return message.removeprefix(subject).lstrip(" :") if subject and message.startswith(subject) else message
+    return f"{found[0].message} (in all: {', '.join(names)}{more})" if len(subjects) > 1 else found[0].message
 
 
 def print_diff(lines: bytes, colour: bool) -> None:

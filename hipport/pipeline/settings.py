@@ -16,6 +16,8 @@ Every key is optional; the command line wins over the file, the file over the de
     unsafe = false
     max_file_mib = 16
     jobs = 0                          # 0: as many as pay off
+
+Tables of other stages (``[build]``) are read by those.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ FILE_NAME = "hipport.toml"
 WARP_MODELS = ("logical32", "native64", "padded")
 LAUNCH_STYLES = ("chevron", "macro")
 _DEFAULT = TranslateOptions()
+# Tables that other stages read and check.
+_OTHER_TABLES = frozenset({"build"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ def _checked(table: dict[str, Any], text: str, path: Path) -> Settings:
     allowed = {f.name: f for f in fields(Settings) if f.name != "folder"}
     values: dict[str, Any] = {}
     for key, value in table.items():
+        if key in _OTHER_TABLES and isinstance(value, dict):
+            continue
         place = f"{path}:{_line_of(key, text)}"
         if key not in allowed:
             raise HipportError(f"{place}: unknown setting {key!r}", f"known settings: {', '.join(allowed)}")

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
+from hipport.pipeline.project import declared, project_key
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "kind"),
+    [
+        ("a.cu", b"", Kind.SOURCE),
+        ("A.CU", b"", Kind.SOURCE),
+        ("x/y.cuh", b"", Kind.SOURCE),
+        ("x.inl", b"", Kind.SOURCE),
+        ("setup.py", b"", Kind.PYTHON),
+        ("tools/build_ext.py", b"from torch.utils.cpp_extension import load", Kind.PYTHON),
+        ("flash_attn/triton.py", b"import triton", Kind.OTHER),
+        ("CMakeLists.txt", b"", Kind.CMAKE),
+        ("cmake/Find.cmake", b"", Kind.CMAKE),
+        ("CMakeLists.txt.orig", b"", Kind.OTHER),
+        ("README.md", b"cudaMalloc", Kind.OTHER),
+        (".cu", b"", Kind.OTHER),
+    ],
+)
+def test_kind(path: str, data: bytes, kind: Kind) -> None:
+    assert kind_of(path, data) is kind
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "ids"),
+    [
+        ("k.ptx", b".version 8.0", ["HP942"]),
+        ("k.cubin", b"\x7fELF", ["HP942"]),
+        ("Makefile", b"all:\n\tnvcc x.cu\n", ["HP943"]),
+        ("rules.mk", b"CC = gcc\n", []),
+        ("src/BUILD", b'deps = ["@cuda//:cudart"]', ["HP943"]),
+        ("x.pyx", b'cdef extern from "cuda_runtime.h":', ["HP943"]),
+        ("README.md", b"run nvcc", []),
+    ],
+)
+def test_copied_files_that_matter_are_named(path: str, data: bytes, ids: list[str]) -> None:
+    assert [d.id for d in copied_with_care(path, data)] == ids
+
+
+def test_line_of_the_first_mention() -> None:
+    assert copied_with_care("Makefile", b"a\nb\nNV=nvcc\n")[0].line == 3
+
+
+def test_what_a_project_defines_itself() -> None:
+    data = b"""
+#define CUDA_CHECK(x) check(x)
+  # define  CUBLAS_CHECK
+#define OTHER 1
+struct cudaTimer {
+  int cudaMember;
+};
+struct CUstream_st;                       // CUDA's own, declared to spare an include
+typedef struct CUstream_st* cudaStream_t;
+enum class cudaMode : int { a };
+namespace cute_ext { }
+using cuIndex = int;
+static inline void cudaSafeCall(cudaError_t e,
+                                const char* f) {
+  cudaDeviceSynchronize();
+}
+cudaError_t cudaMalloc(void**, size_t);   // a declaration only
+int use() { return cudaGetLastError(); }
+"""
+    found = declared("x.h", data)
+    assert found.macros == ("CUBLAS_CHECK", "CUDA_CHECK")
+    assert found.names == ("cuIndex", "cudaMode", "cudaSafeCall", "cudaTimer", "cute_ext")
+
+
+def test_only_sources_declare() -> None:
+    assert declared("x.md", b"#define CUDA_X\n").macros == ()
+
+
+def test_project_key_depends_on_sets_not_order() -> None:
+    assert project_key(["a", "b"], ["m"], []) == project_key(["b", "a"], ["m"], [])
+    assert project_key(["a"], ["m"], []) != project_key(["a"], [], ["m"])
