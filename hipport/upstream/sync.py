@@ -1,8 +1,8 @@
 """Bring the tree to what ``upstream.toml`` pins, without losing anything that a person changed.
 
-What was unpacked is recorded per source in ``.hipport/upstream/NAME.json`` (path -> SHA-256). A file whose bytes differ from the
-record was changed by a person. New files are unpacked beside the tree and moved in one by one, each atomically; the
-record is written last, so an interrupted run is completed by the next one.
+What was unpacked is recorded per source in ``.hipport/upstream/NAME.json`` (path -> SHA-256). A file whose bytes differ
+from the record was changed by a person. New files are unpacked beside the tree and moved in one by one, each
+atomically; the record is written last, so an interrupted run is completed by the next one.
 """
 
 from __future__ import annotations
