@@ -46,8 +46,10 @@ import posixpath
 
 from hipport.core import FileResult, FileState, SourceFile, TranslateOptions
 from hipport.rewrite.change import Change, Context, Finding, Project
+from hipport.rewrite.cmake import translate_cmake
 from hipport.rewrite.engine import translate_cuda
 from hipport.rewrite.renames import output_path
+from hipport.rewrite.setup_py import translate_setup
 from hipport.rulebook import Rulebook
 
 CUDA_SUFFIXES = frozenset(
@@ -82,6 +84,11 @@ def translate_source(
         project: what is known about the rest of the tree.
     """
     suffix = posixpath.splitext(source.path)[1].lower()
+    name = posixpath.basename(source.path)
     if suffix in CUDA_SUFFIXES:
         return translate_cuda(source, rulebook, options, project)
+    if name == "CMakeLists.txt" or suffix == ".cmake":
+        return translate_cmake(source, options)
+    if name == "setup.py":
+        return translate_setup(source, options)
     return FileResult(source.path, source.path, FileState.COPIED, source.sha256, source.data)

@@ -1,0 +1,189 @@
+"""setup.py: ``CUDAExtension`` builds HIP under a ROCm PyTorch; options meant for nvcc do not.
+
+A file that chooses by itself for ROCm is left.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from hipport.core import (
+    AppliedEdit,
+    Diagnostic,
+    Edit,
+    FileResult,
+    FileState,
+    Severity,
+    SourceFile,
+    Span,
+    TranslateOptions,
+)
+from hipport.rewrite.nvcc_flags import PREFIXES, for_hip
+from hipport.rewrite.renames import output_path
+from hipport.rewrite.resolve import apply
+
+RULE = "HP823"
+KNOWS_ROCM = "HP824"
+REVIEW = "HP825"
+_HAND_PORTED = re.compile(
+    rb"\bIS_ROCM\b|\bROCM_HOME\b|torch\.version\.hip|\bIS_HIP_EXTENSION\b|\bUSE_ROCM\b|\bIS_HIP\b"
+)
+_COMMA = re.compile(rb"[ \t]*,")
+_LINE_END = re.compile(rb"[ \t]*\r?\n")
+_FLAG_NAME = re.compile(r"nvcc|cuda_flag|cc_flag|gencode|arch_flag", re.IGNORECASE)
+
+
+def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult:
+    """Translate a ``setup.py``."""
+    if b"CUDAExtension" not in source.data and b"nvcc" not in source.data:
+        return FileResult(source.path, source.path, FileState.COPIED, source.sha256, source.data)
+    if _HAND_PORTED.search(source.data):
+        note = _diagnostic(source, 1, 1, KNOWS_ROCM, Severity.NOTE, "chooses for ROCm by itself", "setup.py")
+        return FileResult(source.path, source.path, FileState.UNCHANGED, source.sha256, source.data, (), (note,))
+    try:
+        tree = ast.parse(source.data)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        failed = _diagnostic(source, 1, 1, REVIEW, Severity.WARNING, f"does not parse as Python: {error}", "setup.py")
+        return FileResult(source.path, source.path, FileState.UNCHANGED, source.sha256, source.data, (), (failed,))
+    lines = _line_offsets(source.data)
+    edits: list[Edit] = []
+    diagnostics: list[Diagnostic] = []
+    seen: set[int] = set()
+    for sequence in _flag_lists(tree):
+        _edit_flags(source, lines, sequence, edits, diagnostics, seen)
+    if options.rename:
+        edits += _renamed_sources(tree, lines, options)
+    if b"CUDAExtension" in source.data:
+        at = source.place(source.data.index(b"CUDAExtension"))
+        diagnostics.append(
+            _diagnostic(
+                source, at.line, at.column, REVIEW, Severity.NOTE,
+                "CUDAExtension works under ROCm; its build runs torch's hipify over the sources again", "CUDAExtension",
+            )
+        )  # fmt: skip
+    edits.sort(key=lambda edit: edit.span)
+    applied = tuple(
+        AppliedEdit(e, source.place(e.span.start).line, source.data[e.span.start : e.span.end], 1) for e in edits
+    )
+    state = FileState.TRANSLATED if edits else FileState.UNCHANGED
+    ordered = tuple(sorted(diagnostics, key=lambda d: (d.line, d.column, d.message)))
+    return FileResult(source.path, source.path, state, source.sha256, apply(source.data, edits), applied, ordered)
+
+
+def _renamed_sources(tree: ast.AST, lines: list[int], options: TranslateOptions) -> Iterator[Edit]:
+    """Names of ``.cu`` files, which ``--rename`` changes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith((".cu", ".cuh")):
+            end = _offset(lines, node, end=True) - 1  # before the closing quote
+            suffix = len(node.value) - node.value.rindex(".")
+            new = output_path(node.value, options)
+            if new != node.value:
+                text = new[new.index(".", len(node.value) - suffix) :]
+                yield Edit(Span(end - suffix, end), text.encode(), "HP407", f"{node.value} is renamed in the output")
+
+
+def _flag_lists(tree: ast.AST) -> Iterator[list[ast.expr]]:
+    """Lists of options for the device compiler: under a key "nvcc", or in a variable named like flags."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "nvcc":
+                    yield from _lists_in(value)
+        elif isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(_FLAG_NAME.search(ast.unparse(target)) for target in targets):
+                yield from _lists_in(node.value)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+            and _FLAG_NAME.search(ast.unparse(node.func.value))
+        ):
+            for argument in node.args:
+                yield from _lists_in(argument)
+
+
+def _lists_in(value: ast.expr) -> Iterator[list[ast.expr]]:
+    for node in ast.walk(value):
+        if isinstance(node, ast.List | ast.Tuple):
+            yield list(node.elts)
+
+
+def _edit_flags(
+    source: SourceFile,
+    lines: list[int],
+    elements: list[ast.expr],
+    edits: list[Edit],
+    diagnostics: list[Diagnostic],
+    seen: set[int],
+) -> None:
+    value_of = ""
+    for element in elements:
+        if not isinstance(element, ast.Constant) or not isinstance(element.value, str):
+            value_of = ""
+            continue
+        span = Span(_offset(lines, element, end=False), _offset(lines, element, end=True))
+        if span.start in seen:
+            continue
+        seen.add(span.start)
+        option = element.value
+        hip = "" if value_of else for_hip(option)
+        value_of = option if not value_of and option in PREFIXES else ""
+        if hip is None:
+            diagnostics.append(
+                _diagnostic(
+                    source, element.lineno, element.col_offset + 1, REVIEW, Severity.WARNING,
+                    f"{option} is an option of nvcc with no known counterpart", option,
+                )
+            )  # fmt: skip
+        elif hip == "":
+            edits.append(_removal(source, span, option, edits))
+        elif hip != option.strip():
+            edits.append(Edit(span, repr(hip).replace("'", '"').encode(), RULE, f"{option} is {hip} for clang"))
+
+
+def _removal(source: SourceFile, span: Span, option: str, edits: list[Edit]) -> Edit:
+    """Remove an element with its comma; a line of which nothing remains goes too, with its earlier removals."""
+    data = source.data
+    comma = _COMMA.match(data, span.end)
+    end = comma.end() if comma else span.end
+    line_start = data.rfind(b"\n", 0, span.start) + 1
+    earlier = [e for e in edits if not e.replacement and line_start <= e.span.start and e.span.end <= span.start]
+    before = bytearray(data[line_start : span.start])
+    for edit in earlier:
+        before[edit.span.start - line_start : edit.span.end - line_start] = b" " * (edit.span.end - edit.span.start)
+    reason = f"{option} is for nvcc only"
+    rest = _LINE_END.match(data, end)
+    if rest and comma:
+        if not before.strip():
+            for edit in earlier:
+                edits.remove(edit)
+            return Edit(Span(line_start, rest.end()), b"", RULE, reason)
+        kept = line_start + len(bytes(before).rstrip())
+        return Edit(Span(max(kept, max((e.span.end for e in earlier), default=0)), end), b"", RULE, reason)
+    if comma:
+        end += len(data[end : end + 80]) - len(data[end : end + 80].lstrip(b" \t"))
+    return Edit(Span(span.start, end), b"", RULE, reason)
+
+
+def _line_offsets(data: bytes) -> list[int]:
+    """Offset of each line as Python counts lines."""
+    offsets = [0]
+    for line in data.splitlines(keepends=True):
+        offsets.append(offsets[-1] + len(line))
+    if data.startswith(b"\xef\xbb\xbf"):
+        offsets[0] = 3
+    return offsets
+
+
+def _offset(lines: list[int], node: ast.expr, *, end: bool) -> int:
+    line, column = (node.end_lineno, node.end_col_offset) if end else (node.lineno, node.col_offset)
+    return lines[(line or 1) - 1] + (column or 0)
+
+
+def _diagnostic(
+    source: SourceFile, line: int, column: int, identity: str, severity: Severity, message: str, subject: str
+) -> Diagnostic:
+    return Diagnostic(identity, severity, message, source.path, line, column, subject=subject)
