@@ -1,0 +1,147 @@
+"""Inline PTX: every asm statement becomes C++, or a compile-time error with the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from hipport.core import Severity
+from hipport.rewrite.change import Change, Context, Finding
+from hipport.rewrite.predicates import enclosing_function
+from hipport.rewrite.transforms.ptx_context import Note, Refusal
+from hipport.rewrite.transforms.ptx_lower import Lowered, lower_asm
+from hipport.syntax import ParsedFile
+from hipport.syntax.ptx import PtxSyntaxError
+from hipport.syntax.ptx_asm import AsmStatement, AsmSyntaxError, parse_asm
+
+_ASM = frozenset((b"asm", b"__asm__", b"__asm"))
+_HEADER = "hipport/ptx.h"
+_NOTES = frozenset(("HP508", "HP510"))
+_DEFINE = re.compile(rb"\s*([A-Za-z_]\w*)(?!\()[ \t]+(.*)", re.DOTALL)
+#: Registers and instructions of the host's x86 and Arm processors: such a statement is not PTX.
+_HOST = re.compile(
+    r"%%?(?:[re][abcd]x|[re](?:sp|bp|si|di|flags)|r\d+|xmm\d|ymm\d|x\d+|w\d+)\b|\b(?:cpuid|rdtsc|pause|mfence|yield|xgetbv)\b"
+)
+
+
+def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """Translate the asm statements of a file. See `hipport.rewrite` for the protocol."""
+    macros: dict[bytes, bytes] | None = None
+    for start, word in parsed.scan.identifiers:
+        if word not in _ASM or not context.shared(start):
+            continue
+        if macros is None:
+            macros = _string_macros(parsed)
+        try:
+            statement = parse_asm(parsed.data, start, macros)
+        except AsmSyntaxError as error:
+            if re.match(rb"\w+\s*(?:volatile|__volatile__)?\s*\(", parsed.data[start : start + 60]):
+                yield _report(context, start, "HP504", f"inline assembly is left: {error.message}", "", "asm")
+            continue
+        if _is_host(statement):
+            continue
+        yield from _translated(parsed, context, start, statement)
+
+
+def _translated(
+    parsed: ParsedFile, context: Context, start: int, statement: AsmStatement
+) -> Iterator[Change | Finding]:
+    try:
+        lowered = lower_asm(statement, in_kernel=_in_kernel(parsed, start))
+    except PtxSyntaxError as error:
+        refusal = Refusal("HP504", f"inline PTX does not parse: {error.message}", "correct it or write C++", "asm")
+        yield _refused(context, start, statement, refusal)
+        return
+    except Refusal as refusal:
+        yield _refused(context, start, statement, refusal)
+        return
+    findings = [_note(context, start, note) for note in lowered.notes]
+    text = _laid_out(parsed, start, lowered)
+    yield context.change(
+        [context.edit(statement.span, text.encode("utf-8", "surrogateescape"), f"PTX: {_summary(statement)}")],
+        includes=lowered.includes,
+        findings=findings,
+    )
+
+
+def _refused(context: Context, start: int, statement: AsmStatement, refusal: Refusal) -> Change:
+    """The statement becomes an error that the compiler prints where device code reaches it."""
+    reason = f"{refusal.id}: {refusal.message}".replace("\\", "\\\\").replace('"', '\\"')
+    text = f'HIPPORT_UNSUPPORTED_PTX("{reason}")'
+    finding = _report(context, start, refusal.id, refusal.message, refusal.next_step, refusal.subject)
+    edit = context.edit(statement.span, text, f"PTX without counterpart: {refusal.subject}")
+    return context.change([edit], includes=[_HEADER], findings=[finding])
+
+
+def _report(context: Context, start: int, id_: str, message: str, next_step: str, subject: str) -> Finding:
+    return context.report(start, message, id=id_, severity=Severity.ERROR, next_step=next_step, subject=subject)
+
+
+def _note(context: Context, start: int, note: Note) -> Finding:
+    severity = Severity.NOTE if note.id in _NOTES else Severity.WARNING
+    return context.report(
+        start, note.message, id=note.id, severity=severity, next_step=note.next_step, subject=note.subject
+    )
+
+
+def _is_host(statement: AsmStatement) -> bool:
+    return bool(_HOST.search(statement.text))
+
+
+def _summary(statement: AsmStatement) -> str:
+    words = " ".join(statement.text.split())
+    return words if len(words) <= 60 else words[:57] + "..."
+
+
+def _laid_out(parsed: ParsedFile, start: int, lowered: Lowered) -> str:
+    """One line in macro bodies and when it is short, else one statement per line."""
+    line_start = parsed.data.rfind(b"\n", 0, start) + 1
+    before = parsed.data[line_start:start]
+    if not lowered.lines or _in_directive(parsed, start) or len(before.expandtabs(4)) + len(lowered.text) <= 120:
+        return lowered.text
+    indent = re.match(rb"[ \t]*", before)
+    margin = indent[0].decode("ascii") if indent else ""
+    ending = "\r\n" if parsed.data[line_start - 2 : line_start] == b"\r\n" else "\n"
+    body = "".join(f"{margin}  {line}{ending}" for line in lowered.lines)
+    return f"do {{{ending}{body}{margin}}} while (false)"
+
+
+def _in_directive(parsed: ParsedFile, offset: int) -> bool:
+    return any(d.span.start <= offset < d.span.end for d in parsed.scan.directives)
+
+
+def _string_macros(parsed: ParsedFile) -> dict[bytes, bytes]:
+    """Object-like macros of the file; one that is defined twice is unknown."""
+    macros: dict[bytes, bytes] = {}
+    twice: set[bytes] = set()
+    for directive in parsed.scan.directives:
+        if directive.keyword != "define":
+            continue
+        match = _DEFINE.match(parsed.data[directive.rest.start : directive.rest.end])
+        if match:
+            if match[1] in macros:
+                twice.add(match[1])
+            macros[match[1]] = match[2]
+    return {name: body for name, body in macros.items() if name not in twice}
+
+
+def _in_kernel(parsed: ParsedFile, offset: int) -> bool:
+    """True when the innermost function around ``offset`` is a ``__global__`` one."""
+    for fragment in parsed.fragments():
+        if fragment.macro:
+            continue
+        node: Node | None = fragment.root.descendant_for_byte_range(offset - fragment.base, offset - fragment.base)
+        function = enclosing_function(node) if node is not None else None
+        if function is None or function.type == "lambda_expression":
+            return False
+        body = function.child_by_field_name("body")
+        previous = function.prev_sibling
+        begin = previous.end_byte if previous is not None else 0
+        head = parsed.data[begin + fragment.base : (body.start_byte if body else function.end_byte) + fragment.base]
+        return b"__global__" in head
+    return False
+
+
+__all__ = ["inline_ptx"]

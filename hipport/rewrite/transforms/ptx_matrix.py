@@ -1,0 +1,124 @@
+"""Lowering of warp matrix instructions: ldmatrix, stmatrix, movmatrix, mma.sync (PTX ISA 9.7.14)."""
+
+from __future__ import annotations
+
+from hipport.rewrite.transforms.ptx_context import Context, Modifiers, Refusal, lowers
+from hipport.rewrite.transforms.ptx_refused import hopper, is_refused
+
+_HEADER = "hipport/mma.h"
+
+
+@lowers("ldmatrix", "stmatrix", family="Matrix")
+def _ldmatrix(context: Context, modifiers: Modifiers) -> None:
+    modifiers.flag("sync")
+    modifiers.flag("aligned")
+    shape, number = modifiers.one_of(("m8n8",)), modifiers.one_of(("x1", "x2", "x4"))
+    trans = modifiers.flag("trans")
+    space = modifiers.one_of(("shared", "shared::cta"), "generic")
+    kind = modifiers.one_of(("b16",))
+    modifiers.end()
+    if not shape or not number or not kind:
+        raise modifiers.unknown("")
+    count = int(number[1:])
+    context.expect(2)
+    context.includes.add(_HEADER)
+    name = context.instruction.opcode
+    template = f"<{count}, {'true' if trans else 'false'}>"
+    if name == "ldmatrix":
+        address = context.pointer(context.operand(1), space, "const void")
+        if len(context.vector(context.operand(0))) != count:
+            raise context.wrong(f"{number} needs {count} registers")
+        context.spread(context.operand(0), "b32", f"hipport::ldmatrix{template}({address})")
+        return
+    address = context.pointer(context.operand(0), space, "void")
+    registers = context.vector(context.operand(1))
+    if len(registers) != count:
+        raise context.wrong(f"{number} needs {count} registers")
+    values = ", ".join(context.read(register, "b32") for register in registers)
+    context.do(f"hipport::stmatrix{template}({address}, {{{{{values}}}}})")
+
+
+@lowers("movmatrix", family="Matrix")
+def _movmatrix(context: Context, modifiers: Modifiers) -> None:
+    for word in ("sync", "aligned", "m8n8", "trans"):
+        if not modifiers.flag(word):
+            raise modifiers.unknown("")
+    modifiers.type("b16")
+    modifiers.end()
+    context.expect(2)
+    context.includes.add(_HEADER)
+    context.set(context.operand(0), "b32", f"hipport::movmatrix_trans({context.read(context.operand(1), 'b32')})")
+
+
+#: (shape, A type, B type, accumulator type) -> registers of A, B and C per thread.
+MMA_FORMS: dict[tuple[str, str, str, str], tuple[int, int, int]] = {
+    ("m16n8k8", "f16", "f16", "f16"): (2, 1, 2),
+    ("m16n8k8", "f16", "f16", "f32"): (2, 1, 4),
+    ("m16n8k16", "f16", "f16", "f16"): (4, 2, 2),
+    ("m16n8k16", "f16", "f16", "f32"): (4, 2, 4),
+    ("m16n8k8", "bf16", "bf16", "f32"): (2, 1, 4),
+    ("m16n8k16", "bf16", "bf16", "f32"): (4, 2, 4),
+    ("m16n8k4", "tf32", "tf32", "f32"): (2, 1, 4),
+    ("m16n8k8", "tf32", "tf32", "f32"): (4, 2, 4),
+    ("m8n8k4", "f64", "f64", "f64"): (1, 1, 2),
+    **{("m8n8k16", a, b, "s32"): (1, 1, 2) for a in ("s8", "u8") for b in ("s8", "u8")},
+    **{("m16n8k16", a, b, "s32"): (2, 1, 4) for a in ("s8", "u8") for b in ("s8", "u8")},
+    **{("m16n8k32", a, b, "s32"): (4, 2, 4) for a in ("s8", "u8") for b in ("s8", "u8")},
+    **{("m8n8k32", a, b, "s32"): (1, 1, 2) for a in ("s4", "u4") for b in ("s4", "u4")},
+    **{("m16n8k32", a, b, "s32"): (2, 1, 4) for a in ("s4", "u4") for b in ("s4", "u4")},
+    **{("m16n8k64", a, b, "s32"): (4, 2, 4) for a in ("s4", "u4") for b in ("s4", "u4")},
+}
+_MATRIX_TYPES = ("f16", "bf16", "tf32", "f32", "f64", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2", "s32")
+
+
+@lowers("mma", family="Matrix")
+def _mma(context: Context, modifiers: Modifiers) -> None:
+    if is_refused(context.instruction):
+        raise hopper(context.instruction)
+    modifiers.flag("sync")
+    modifiers.flag("aligned")
+    shape = modifiers.take(r"m\d+n\d+k\d+")
+    layouts = [word for word in context.instruction.modifiers if word in ("row", "col")]
+    modifiers.take("row|col")
+    finite = modifiers.flag("satfinite")
+    words = [word for word in context.instruction.modifiers if word in _MATRIX_TYPES]
+    modifiers.take("|".join(_MATRIX_TYPES))
+    modifiers.take("rn|xor|and|popc")
+    modifiers.end()
+    if len(shape) != 1 or len(words) != 4:
+        raise modifiers.unknown("")
+    d, a, b, c = words
+    form = MMA_FORMS.get((shape[0], a, b, c))
+    if form is None or layouts != ["row", "col"] or d != c:
+        raise Refusal(
+            "HP601",
+            f"PTX '{context.instruction.name}' is a matrix shape without a lowering",
+            "use m16n8k16 (half, bfloat16), m16n8k8 (tf32) or m16n8k32 (int8) with row.col operands",
+            context.instruction.name,
+        )
+    context.expect(4)
+    n_a, n_b, n_c = form
+    kind = {"f16": "b32", "f32": "f32", "s32": "s32", "f64": "f64"}[c]
+    source = "f64" if a == "f64" else "b32"
+    groups = []
+    for index, (count, element) in enumerate(((n_c, kind), (n_a, source), (n_b, source), (n_c, kind))):
+        registers = context.vector(context.operand(index))
+        if len(registers) != count:
+            raise context.wrong(f"operand {index + 1} needs {count} registers")
+        if index:
+            groups.append("{{" + ", ".join(context.typed(register, element) for register in registers) + "}}")
+    types = ", ".join(f"hipport::mma_{name}" for name in (a, b))
+    template = f"<{shape[0][1:].replace('n', ', ').replace('k', ', ')}, {types}>"
+    context.includes.add(_HEADER)
+    saturate = "_satfinite" if finite else ""
+    context.spread(context.operand(0), kind, f"hipport::mma_{c}{saturate}{template}({', '.join(groups)})")
+
+
+@lowers("wmma", family="Matrix")
+def _wmma(context: Context, modifiers: Modifiers) -> None:
+    raise Refusal(
+        "HP602",
+        f"PTX '{context.instruction.name}' has an unspecified register layout",
+        "use the nvcuda::wmma C++ interface, which hipport carries over",
+        "wmma",
+    )
