@@ -160,6 +160,11 @@ __device__ inline int uni_sync(unsigned mask, int predicate) {
   return yes == 0 || yes == (mask & activemask());
 }
 
+// Votes without a mask, as CUDA had them before version 9: over the lanes that are here.
+__device__ inline unsigned ballot(int predicate) { return warp_slice(__ballot(predicate)); }
+__device__ inline int any(int predicate) { return ballot(predicate) != 0; }
+__device__ inline int all(int predicate) { return ballot(!predicate) == 0; }
+
 /// CUDA __match_any_sync: lanes of `mask` that hold the same bits as the caller. T: 4 or 8 bytes.
 template <class T> __device__ inline unsigned match_any_sync(unsigned mask, T value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "match needs a value of 32 or 64 bits");

@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from hipport.core import Span
 from hipport.rewrite.change import Change, Context, Finding
+from hipport.rewrite.transforms.warp import declares_warp_size
 from hipport.syntax import ParsedFile, compile_query, matches
 
 # Where C++ wants a constant.
@@ -21,6 +22,8 @@ _BOUND = "(array_declarator size: (_) @size) @root"
 
 def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """``warpSize`` where a constant is needed: HIP's is a constant no more since ROCm 7."""
+    if declares_warp_size(parsed):
+        return
     for start, name in parsed.scan.identifiers:
         if name != b"warpSize" or not context.shared(start) or _is_member(parsed.data, start):
             continue
