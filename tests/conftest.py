@@ -1,0 +1,32 @@
+"""Which tests run: everything but the slow kinds, unless ``-m`` asks; ``sdk`` where there is a toolchain."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+OFF_BY_DEFAULT = ("slow", "corpus", "fuzz", "bench")
+
+
+@functools.cache
+def _toolchain_problem() -> str:
+    from hipport.core import HipportError
+    from hipport.sdk import find_sdk
+
+    try:
+        find_sdk()
+    except HipportError as error:
+        return str(error)
+    return ""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("-m"):
+        asleep = [item for item in items if any(item.get_closest_marker(name) for name in OFF_BY_DEFAULT)]
+        if asleep:
+            config.hook.pytest_deselected(items=asleep)
+            items[:] = [item for item in items if item not in set(asleep)]
+    for item in items:
+        if item.get_closest_marker("sdk") and _toolchain_problem():
+            item.add_marker(pytest.mark.skip(reason=_toolchain_problem()))
