@@ -74,7 +74,7 @@ def residual(
             diagnostic = _asm(parsed, start, asm_lines)
             if diagnostic is not None:
                 counts.setdefault(name, [])
-        elif _ATOM.match(name):
+        elif _ATOM.match(name) and name not in own and not _ours(parsed, start):
             diagnostic = Diagnostic(
                 TENSOR_ATOM, Severity.WARNING, f"{text} is written for NVIDIA's tensor cores or copy engines",
                 next_step="needs the CuTe rules (rules/cute) for this file", subject=text,
@@ -99,6 +99,11 @@ def residual(
                 ),
             )  # fmt: skip
     yield from _cute_headers(parsed, rulebook, subjects)
+
+
+def _ours(parsed: ParsedFile, start: int) -> bool:
+    """The name belongs to hipport's own headers: ``hipport::ldmatrix``, ``hipport::ptx::cp_async``."""
+    return parsed.data[max(0, start - 14) : start].endswith((b"hipport::", b"hipport::ptx::"))
 
 
 def _left(name: str, why: str) -> Diagnostic:
