@@ -60,27 +60,43 @@ def read_kernels(data: bytes, target: Target | None = None) -> tuple[KernelUsage
     Raises:
         HipportError: not an AMDGPU code object, or one whose metadata cannot be read.
     """
+    metadata, sizes = _read(data)
+    target = target or _target(metadata)
+    try:
+        rows = [_usage(row, sizes, target) for row in metadata.get("amdhsa.kernels", ())]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HipportError(f"the code object's metadata cannot be read: {error!r}", "rebuild the object") from error
+    return tuple(sorted(rows, key=lambda usage: usage.name))
+
+
+def code_object_target(data: bytes) -> Target:
+    """The GPU that a code object was compiled for.
+
+    Raises:
+        HipportError: not an AMDGPU code object, or one for a GPU that hipport does not know.
+    """
+    return _target(_read(data)[0])
+
+
+def _target(metadata: dict[str, Any]) -> Target:
+    return target_named(str(metadata.get("amdhsa.target", "")).rpartition("--")[2])
+
+
+def _read(data: bytes) -> tuple[dict[str, Any], dict[str, int]]:
+    """Metadata of a code object, and the code size of each function."""
     try:
         elf = ELFFile(io.BytesIO(data))
         notes = [n for s in elf.iter_sections() if isinstance(s, NoteSection) for n in s.iter_notes()]
         symbols: Any = elf.get_section_by_name(".symtab") or elf.get_section_by_name(".dynsym")
         sizes = {s.name: int(s["st_size"]) for s in symbols.iter_symbols() if s["st_info"]["type"] == "STT_FUNC"}
-    except (ELFError, AttributeError, KeyError, ValueError) as error:
+        for note in notes:
+            if note["n_name"] == "AMDGPU" and note["n_type"] in (NT_AMDGPU_METADATA, "NT_AMDGPU_METADATA"):
+                metadata = msgpack.unpackb(note["n_descdata"])
+                if isinstance(metadata, dict):
+                    return metadata, sizes
+    except (ELFError, AttributeError, KeyError, ValueError, msgpack.UnpackException) as error:
         raise HipportError("not an AMDGPU code object", "give the file that hipport build wrote") from error
-    for note in notes:
-        if note["n_name"] == "AMDGPU" and note["n_type"] in (NT_AMDGPU_METADATA, "NT_AMDGPU_METADATA"):
-            return _kernels(note["n_descdata"], sizes, target)
-    raise HipportError("the code object has no AMDGPU metadata", "compile it with code object version 4 or newer")
-
-
-def _kernels(packed: bytes, sizes: dict[str, int], target: Target | None) -> tuple[KernelUsage, ...]:
-    try:
-        metadata: dict[str, Any] = msgpack.unpackb(packed)
-        target = target or target_named(str(metadata["amdhsa.target"]).rpartition("--")[2])
-        rows = [_usage(row, sizes, target) for row in metadata.get("amdhsa.kernels", ())]
-    except (ValueError, KeyError, TypeError, msgpack.UnpackException) as error:
-        raise HipportError(f"the code object's metadata cannot be read: {error!r}", "rebuild the object") from error
-    return tuple(sorted(rows, key=lambda usage: usage.name))
+    raise HipportError("the file has no AMDGPU metadata", "give a code object (.hsaco) that hipport build wrote")
 
 
 def _usage(row: dict[str, Any], sizes: dict[str, int], target: Target) -> KernelUsage:

@@ -1,1 +1,1 @@
-"""Static loop model and occupancy."""
+"""Static performance of built kernels: occupancy, and a loop model that ranks kernels without running them."""
