@@ -2,8 +2,8 @@
 
     python scripts/derive_api_tables.py --cuda 13.0=DIR[:DIR] --hip 6.4=DIR --hip 7.2=DIR [--check]
 
-A CUDA directory is a toolkit's ``include`` or that of the unpacked wheels (nvidia-cuda-runtime, nvidia-cublas, ...); give
-versions oldest first. ``--check`` writes nothing and exits with 1 when a table differs from what the headers say.
+A CUDA directory is a toolkit's ``include`` or that of the unpacked wheels (nvidia-cuda-runtime, nvidia-cublas, ...);
+give versions oldest first. ``--check`` writes nothing and exits with 1 when a table differs from what the headers say.
 """
 
 from __future__ import annotations

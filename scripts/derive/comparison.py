@@ -106,8 +106,9 @@ def _accepts(hip: str, hip_canonical: str, cuda: str, cuda_canonical: str, names
 
 def _tidy(text: str) -> str:
     text = re.sub(r"\s+", " ", _NOISE.sub("", text)).replace(" *", "*").replace(" &", "&").strip()
+    text = text.replace("[]", "*").removesuffix("const").strip()  # of a parameter: a pointer; and a copy, const or not
     if "*" not in text and "&" not in text:
-        text = text.removeprefix("const ")  # a copy: the caller cannot tell
+        text = text.removeprefix("const ")
     # HIP keeps two layouts of hipDeviceProp_t apart by a suffix that a macro adds.
     return text.replace("hipDeviceProp_tR0600", "hipDeviceProp_t")
 

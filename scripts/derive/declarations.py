@@ -1,8 +1,8 @@
 """Reads declarations out of vendor headers with libclang.
 
-Bodies are skipped and errors inside a header are tolerated: only names, signatures, enumerator values and struct fields
-are wanted. CUDA headers are read as plain C++ with the macros nvcc defines, so that no CUDA support in clang (which lags
-behind toolkits) stands between us and the header text.
+Bodies are skipped and errors inside a header are tolerated: only names, signatures, enumerator values and struct
+fields are wanted. CUDA headers are read as plain C++ with the macros nvcc defines, so that no CUDA support in clang
+(which lags behind toolkits) stands between us and the header text.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Declaration:
         value: of an enumerator.
         enum: type an enumerator belongs to.
         fields: names of a record's members.
-        alias_of: identifier a macro or typedef stands for.
+        macro_of: identifier that a macro of this name stands for.
         canonical: what a typedef finally stands for.
         deprecated: carries a deprecation attribute.
     """
@@ -69,7 +69,7 @@ class Declaration:
     value: int | None = None
     enum: str = ""
     fields: tuple[str, ...] = ()
-    alias_of: str = ""
+    macro_of: str = ""
     canonical: str = ""
     deprecated: bool = False
 
@@ -158,8 +158,10 @@ class _Collector:
 
     def _add(self, name: str, kind: str, header: str) -> Declaration:
         known = self._found.get(name)
-        if known is None or (known.kind == "macro" and kind != "macro"):
+        if known is None:
             known = self._found[name] = Declaration(name, kind, header)
+        elif known.kind == "macro":
+            known.kind, known.header = kind, header
         return known
 
     def _function(self, cursor: cindex.Cursor, name: str, header: str) -> None:
@@ -201,37 +203,33 @@ class _Collector:
                     known = self._found.get(constant.spelling)
                     if known is not None and not known.enum:
                         known.enum = cursor.spelling
-            target = underlying.spelling
-            if target and "(" not in target and target != cursor.spelling:
-                entry.alias_of = target
         elif not entry.fields:
             entry.fields = _fields(cursor)
 
     def _macro(self, cursor: cindex.Cursor, header: str) -> None:
         name = cursor.spelling
-        if name in self._found:
-            known = self._found[name]
-        else:
-            known = self._add(name, "macro", header)
+        known = self._found.get(name) or self._add(name, "macro", header)
         tokens = [t.spelling for t in cursor.get_tokens()][1:]
         if len(tokens) == 4 and tokens[0].startswith("__CUDA") and tokens[1] == "(":
             tokens = tokens[2:3]  # __CUDA_API_PTDS(name): which default stream a call means, not another API
         if len(tokens) == 1 and tokens[0].isidentifier():
-            known.alias_of = known.alias_of or tokens[0]
+            known.macro_of = tokens[0]
 
 
 def resolve_aliases(found: Declarations) -> None:
-    """Give a macro that names a function (``cuMemAlloc`` -> ``cuMemAlloc_v2``) that function's kind and signatures."""
+    """Give a macro that names a declaration (``cuMemAlloc`` -> ``cuMemAlloc_v2``) that declaration's properties.
+
+    Where both a function and a macro of one name exist, the macro was defined behind the function and is what users get.
+    """
     for entry in found.values():
         seen = {entry.name}
-        target = found.get(entry.alias_of)
-        while entry.kind == "macro" and target is not None and target.name not in seen:
-            if target.kind != "macro":
-                entry.kind, entry.signatures, entry.fields = target.kind, target.signatures, target.fields
-                entry.value, entry.enum = target.value, target.enum
-                break
+        target = found.get(entry.macro_of)
+        while target is not None and target.kind == "macro" and target.name not in seen:
             seen.add(target.name)
-            target = found.get(target.alias_of)
+            target = found.get(target.macro_of)
+        if target is not None and target.kind != "macro" and target.name not in seen:
+            entry.kind, entry.signatures, entry.fields = target.kind, target.signatures, target.fields
+            entry.value, entry.enum, entry.deprecated = target.value, target.enum, target.deprecated
 
 
 def _fields(cursor: cindex.Cursor) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which headers belong together: one family is one table.
 
-A family names the headers to include on both sides, the header files whose declarations it owns, which of those names are
-API (the rest is internal), and the diagnostic ids of its rows.
+A family names the headers to include on both sides, the header files whose declarations it owns, which of those names
+are API (the rest is internal), and the diagnostic ids of its rows.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ class Family:
 
 # Names that only CUDA code uses. Other device names get a row only when HIP has them: a row "no counterpart" for a word
 # like `all` or `saturate` would accuse identifiers of the user.
-DISTINCTIVE = r"__|atomic[A-Z]|make_\w|(u?long|double)\w*\d_(16|32)a|tex|surf|cyl_bessel|(r?norm\dd|normcdf|erfc?inv)|CUDA|cu|h\w+"
+DISTINCTIVE = (
+    r"__|atomic[A-Z]|make_\w|(u?long|double)\w*\d_(16|32)a|tex|surf|cyl_bessel|(r?norm\dd|normcdf|erfc?inv)"
+    r"|CUDA|cu|h\w+"
+)
 
-_INTERNAL = r".*(_H|_H_|_H__|_ptsz|_ptds|_st|_enum|_DEPRECATED|__)$|CUDA_CB$|CUDAAPI$|CUDARTAPI|CUDART_(CB|DEVICE)$"
+_INTERNAL = r".*(_H|_H_|_H__|_ptsz|_ptds|_DEPRECATED|__)$|CUDA_CB$|CUDAAPI$|CUDARTAPI|CUDART_(CB|DEVICE)$"
 
 FAMILIES: tuple[Family, ...] = (
     Family(
@@ -88,10 +91,20 @@ FAMILIES: tuple[Family, ...] = (
         device=True,
     ),
     Family(
+        "api/constants.tsv",
+        "Floating-point constants (math_constants.h)",
+        ("math_constants.h",),
+        ("hip/hip_math_constants.h",),
+        r"math_constants\.h$",
+        r"CUDART_",
+        "HP107",
+        "HP102",
+    ),
+    Family(
         "api/device.tsv",
         "Device functions: math, intrinsics, atomics, warp primitives, textures",
         ("cuda_runtime.h", "cuda_pipeline_primitives.h", "cuda_awbarrier_primitives.h"),
-        ("hip/hip_runtime.h", "hip/hip_texture_types.h", "hip/math_functions.h"),
+        ("hip/hip_runtime.h", "hip/hip_texture_types.h", "hip/math_functions.h", "hip/hip_fp16.h", "hip/hip_bf16.h"),
         r"(crt/(math_functions|device_functions|device_double_functions|sm_\w+|common_functions)|device_atomic_functions"
         r"|sm_\d+_\w+|texture_(indirect|fetch)_functions|surface_(indirect_)?functions|vector_functions|vector_types"
         r"|cuda_pipeline_primitives|cuda_awbarrier_primitives)\.hp?p?$",
@@ -100,7 +113,20 @@ FAMILIES: tuple[Family, ...] = (
         "HP102",
         device=True,
         skip=r".*(_H|_H_|_H__|__)$|__nv_|__internal|__nvvm|__cuda|EXCLUDE|__SM_|__DEVICE|__DEF_|_Pow|_NVHPC|_LIBCPP|__THROW"
-        r"|__MATH|__CUDA_(?!FP)|std::|__gnu|__func__|__device_builtin|signbit$|_(?!_)|NV_|STD$|THROWBAD",
+        r"|__MATH|__CUDA_(?!FP)|std::|__gnu|__func__|__device_builtin|signbit$|_(?!_)|NV_|STD$|THROWBAD"
+        r"|__[a-z0-9]*Atomic[A-Z]|__NV_|__pm\d|___|\w+_impl$|\w+_internal$|__local_|__PTR|__WSB|__\w+_PTR|__DELETE",
+    ),
+    Family(
+        "libraries/curand_device.tsv",
+        "cuRAND device API (curand_kernel.h)",
+        ("curand_kernel.h",),
+        ("hip/hip_runtime.h", "hiprand/hiprand_kernel.h"),
+        r"curand_\w+\.h$",
+        r"(curand|CURAND_)",
+        "HP702",
+        "HP701",
+        device=True,
+        skip=r".*(_H|_H_|__)$|curand(Create|Destroy|Generate|Set|Get)",
     ),
     Family(
         "api/half.tsv",

@@ -52,6 +52,9 @@ class Pairing:
         if base == cuda.name.replace("_", "").lower():
             return out  # no vendor prefix: only the identical name is the same thing
         stems = [base + "t", base] if cuda.kind == "type" and not cuda.fields else [base, base + "t"]
+        if cuda.kind == "type":
+            tag = re.sub(r"(st|enum)$", "", base)  # of struct CUstream_st, enum CUresult_enum
+            stems += [tag + "t", tag]
         stems = [*rewritten_key(cuda.name), *stems, base.removesuffix("t"), re.sub(r"v\d(64)?$", r"\1", base)]
         for stem in stems:
             for kind in (cuda.kind, *_NEAR.get(cuda.kind, ())):
@@ -64,7 +67,7 @@ class Pairing:
         return found is not None and (kind == found.kind or found.kind in _NEAR.get(kind, ()))
 
     def _error(self, cuda: Declaration) -> str:
-        """Error numbers are equal by design (hip_runtime_api.h, hipError_t), so the number finds a renamed enumerator."""
+        """By number where the name differs: error numbers are equal by design (hip_runtime_api.h, hipError_t)."""
         same_number = self._by_value.get(("hipError_t", cuda.value if cuda.value is not None else -1), [])
         same_key = [name for name in self._index.get((key(cuda.name), "enum"), []) if name.startswith("hipError")]
         both = [name for name in same_number if name in same_key]
@@ -90,6 +93,8 @@ _REWRITES = (
     ("CU_MEM_ALLOC_", "hipMemAllocation"),
     ("CU_MEMHOSTREGISTER_", "hipHostRegister"),
     ("cuda", "hip"),
+    ("CUDART_", "HIP_"),
+    ("CUDART_", "HIPRT_"),
     ("CUDA_", "HIP_"),
     ("cuGraph", "hipDrvGraph"),
     ("cuMem", "hipDrvMem"),

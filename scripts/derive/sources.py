@@ -61,7 +61,7 @@ class HeaderSet:
         return flags
 
     def _hip_flags(self, family: Family) -> list[str]:
-        if not family.device:
+        if not (family.device or family.nvcc):
             return ["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__", "-DHIPBLAS_V2", *self._include_flags()]
         wrappers = resource_includes(self.clang) / "cuda_wrappers"
         return [

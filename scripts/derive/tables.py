@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -79,7 +80,7 @@ def load_exceptions() -> dict[str, Row]:
         ValueError: a name occurs twice or a row has no source.
     """
     out: dict[str, Row] = {}
-    for path in sorted(EXCEPTIONS.rglob("*.tsv")):
+    for path in sorted(EXCEPTIONS.glob("*/*.tsv")):
         for row in read_rows(path):
             if row.cuda in out:
                 raise ValueError(f"{path.name}: {row.cuda} occurs twice")
@@ -92,7 +93,7 @@ def load_exceptions() -> dict[str, Row]:
 def _additions(exceptions: dict[str, Row], claimed: set[str]) -> dict[str, list[Row]]:
     """Exceptions about names that no header set declares, by table: the exception file's path is the table's."""
     out: dict[str, list[Row]] = {}
-    for path in sorted(EXCEPTIONS.rglob("*.tsv")):
+    for path in sorted(EXCEPTIONS.glob("*/*.tsv")):
         table = path.relative_to(EXCEPTIONS).as_posix()
         for row in read_rows(path):
             if row.cuda not in claimed and not row.kind:
@@ -131,7 +132,7 @@ def _pair(family: Family, read: Read, exceptions: dict[str, Row], names: Names, 
                 out[name] = exceptions[name].hip
                 continue
             for index, declarations in indexes:
-                found = index.find(entry)
+                found = sorted(index.find(entry), key=lambda hip: sum(hip not in d for _, d in indexes))
                 fitting = [hip for hip in found if not difference(entry, declarations[hip], names, True)]
                 if found and (fitting or not out.get(name)):
                     out[name] = (fitting or found)[0]
@@ -149,10 +150,14 @@ def _row(family: Family, name: str, hip: str, read: Read, exception: Row | None,
         return replace(exception, kind=exception.kind or kind)
     there = [label for label in read.hip if hip and hip in read.hip[label][family.table]]
     if not hip or (not there and exception is None):
-        reason = f"no counterpart in the headers of HIP {' and '.join(read.hip)}"
-        return Row(name, "", kind, "none", family.missing, note="; ".join(filter(None, (reason, removed))))
+        source, reason = _reason(name)
+        reason = reason or f"no counterpart in the headers of HIP {' and '.join(read.hip)}"
+        note = "; ".join(filter(None, (reason, removed)))
+        return Row(name, "", kind, "none", family.missing, source=source or "derived", note=note)
     minimum, maximum = _range(there, [label for label in read.hip if read.hip[label][family.table]])
     if exception is not None:
+        if not there and hip != "int" and not exception.source.startswith("hipport/"):
+            raise ValueError(f"exception for {name}: no HIP header read for {family.table} declares {hip}")
         return replace(
             exception,
             kind=exception.kind or kind,
@@ -166,7 +171,7 @@ def _row(family: Family, name: str, hip: str, read: Read, exception: Row | None,
         note = f"HIP {next(label for label, text in zip(there, notes, strict=True) if text)}: {note}"
     state = "review" if note else "same" if hip == name else "ok"
     diag = family.differs if note else ""
-    extra = "" if note else missing_overloads(entry, found[-1], names) if kind == "device_function" else ""
+    extra = "" if note else missing_overloads(entry, found[-1], names)
     extra = extra or other_number(entry, found[-1])
     if found[-1].deprecated:
         extra = "; ".join(filter(None, (extra, f"deprecated in HIP {there[-1]}")))
@@ -187,6 +192,18 @@ def _agreeing(family: Family, name: str, hip: str, read: Read, names: Names) -> 
         and not difference(read.cuda[label][family.table][name], newest, names, family.device)
     ]
     return f"calls written for CUDA {', '.join(versions)} fit" if versions else ""
+
+
+@functools.cache
+def _reasons() -> list[tuple[re.Pattern[str], str, str]]:
+    lines = (EXCEPTIONS / "reasons.tsv").read_text(encoding="utf-8").splitlines()
+    cells = [line.split("\t") for line in lines if line and not line.startswith("#")][1:]
+    return [(re.compile(pattern), source, reason) for pattern, source, reason in cells]
+
+
+def _reason(name: str) -> tuple[str, str]:
+    """Source and words for why a name has no counterpart; empty when only its absence is known."""
+    return next(((source, reason) for pattern, source, reason in _reasons() if pattern.search(name)), ("", ""))
 
 
 def _removed(seen: list[str], labels: list[str], family: Family, read: Read) -> str:
