@@ -123,7 +123,8 @@ def find_archive(config: IndexConfig, name: str, version: str, sha256: str = "")
             problems.append(str(error))
             continue
         matching = [link for link in links if _is_version(link.filename, name, Version(version))]
-        matching.sort(key=lambda link: (link.sha256 != sha256, link.filename.endswith(".whl"), link.filename))
+        wanted = sha256 or None
+        matching.sort(key=lambda link: (link.sha256 != wanted, link.filename.endswith(".whl"), link.filename))
         if matching:
             return matching[0]
     if problems:
