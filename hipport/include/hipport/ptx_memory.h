@@ -15,6 +15,11 @@ template <class A> __device__ inline unsigned generic_to_shared(A address) {
   const auto* pointer = reinterpret_cast<const char*>(static_cast<__UINTPTR_TYPE__>(bits64(address)));
   return static_cast<unsigned>(reinterpret_cast<__UINTPTR_TYPE__>((const HIPPORT_SPACE(3) char*)pointer));
 }
+/// The same for a pointer that may be in the LDS address space already.
+__device__ inline unsigned lds_address(HIPPORT_SPACE(3) const void* pointer) {
+  return static_cast<unsigned>(reinterpret_cast<__UINTPTR_TYPE__>(pointer));
+}
+__device__ inline unsigned lds_address(const void* pointer) { return generic_to_shared(pointer); }
 /// Generic pointer for an LDS address, as __cvta_shared_to_generic.
 template <class A> __device__ inline unsigned long long shared_to_generic(A address) {
   auto* local = (HIPPORT_SPACE(3) char*)(static_cast<unsigned>(bits64(address)));

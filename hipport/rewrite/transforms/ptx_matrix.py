@@ -107,7 +107,7 @@ def _mma(context: Context, modifiers: Modifiers) -> None:
             raise context.wrong(f"operand {index + 1} needs {count} registers")
         if index:
             groups.append("{{" + ", ".join(context.typed(register, element) for register in registers) + "}}")
-    types = ", ".join(f"hipport::mma_{name}" for name in (a, b))
+    types = ", ".join(f"hipport::Element::{name}" for name in (a, b))
     template = f"<{shape[0][1:].replace('n', ', ').replace('k', ', ')}, {types}>"
     context.includes.add(_HEADER)
     saturate = "_satfinite" if finite else ""

@@ -1,0 +1,347 @@
+// Cooperative groups with CUDA's meaning: warps of 32 threads, masks of 32 bits, on wavefronts of 32 and 64 lanes.
+//
+// HIP's own header lacks partitions by value, reductions and scans, and its tiles answer in bits of the wavefront. Everything
+// here lies in `hipport::cg`, so that both can be used in one program.
+// Source: CUDA C++ Programming Guide, "Cooperative Groups".
+#pragma once
+
+#include <hipport/warp.h>
+
+namespace hipport {
+namespace cg {
+
+// -- the block ----------------------------------------------------------------------------------------------------------
+class thread_block {
+ public:
+  struct arrival_token {};
+
+  __device__ static void sync() { __syncthreads(); }
+  __device__ static unsigned thread_rank() { return hipport::thread_rank(); }
+  __device__ static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+  __device__ static unsigned size() { return num_threads(); }
+  __device__ static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+  __device__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
+  __device__ static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+  __device__ static dim3 dim_threads() { return group_dim(); }
+  // The workgroup barrier is one instruction: the arrival is part of the wait.
+  __device__ static arrival_token barrier_arrive() { return {}; }
+  __device__ static void barrier_wait(arrival_token&&) { __syncthreads(); }
+};
+
+__device__ inline thread_block this_thread_block() { return {}; }
+template <unsigned MaxBlockSize = 1024> struct block_tile_memory {};
+template <unsigned N> __device__ inline thread_block this_thread_block(block_tile_memory<N>&) { return {}; }
+
+// -- the grid, in a cooperative launch ------------------------------------------------------------------------------------
+class grid_group {
+ public:
+  struct arrival_token {};
+
+  __device__ static bool is_valid() { return __ockl_grid_is_valid() != 0; }
+  __device__ static void sync() { __ockl_grid_sync(); }
+  __device__ static arrival_token barrier_arrive() { return {}; }
+  __device__ static void barrier_wait(arrival_token&&) { sync(); }
+  __device__ static unsigned long long num_blocks() {
+    return static_cast<unsigned long long>(gridDim.x) * gridDim.y * gridDim.z;
+  }
+  __device__ static unsigned long long block_rank() {
+    return blockIdx.x + static_cast<unsigned long long>(gridDim.x) *
+                            (blockIdx.y + static_cast<unsigned long long>(gridDim.y) * blockIdx.z);
+  }
+  __device__ static unsigned long long num_threads() { return num_blocks() * thread_block::num_threads(); }
+  __device__ static unsigned long long size() { return num_threads(); }
+  __device__ static unsigned long long thread_rank() {
+    return block_rank() * thread_block::num_threads() + hipport::thread_rank();
+  }
+  __device__ static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
+  __device__ static dim3 dim_blocks() { return group_dim(); }
+  __device__ static dim3 block_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
+};
+
+__device__ inline grid_group this_grid() { return {}; }
+
+// -- groups inside a warp ---------------------------------------------------------------------------------------------------
+namespace detail {
+
+/// Lane number of the member of `mask` with rank `rank`.
+__device__ inline unsigned lane_of_rank(unsigned mask, unsigned rank) {
+  unsigned lane = 0;
+#pragma unroll
+  for (unsigned width = 16; width; width >>= 1) {  // binary search by counting members of the lower part
+    const unsigned below = static_cast<unsigned>(__builtin_popcount((mask >> lane) & ((1u << width) - 1u)));
+    if (rank >= below) {
+      rank -= below;
+      lane += width;
+    }
+  }
+  return lane;
+}
+
+/// Bits of `lanes` at the members of `mask`, closed up: bit r is that of rank r.
+__device__ inline unsigned packed(unsigned mask, unsigned lanes) {
+  if (mask == full_mask) return lanes;
+  unsigned result = 0;
+  for (unsigned rank = 0; mask; mask &= mask - 1, ++rank)
+    if (lanes & mask & (0u - mask)) result |= 1u << rank;
+  return result;
+}
+
+template <class T> struct is_word { static constexpr bool value = sizeof(T) == 4 || sizeof(T) == 8; };
+/// A value for `match`, which compares 32 or 64 bits.
+template <class T> __device__ inline auto matched(T value) {
+  if constexpr (is_word<T>::value) return value;
+  else return static_cast<int>(value);
+}
+
+/// Inclusive scan over the lanes of `mask` in rank order. T: what `op` returns.
+template <class T, class Op> __device__ inline T scan_members(unsigned mask, T value, Op op) {
+  const unsigned members = mask & activemask(), below = members & lanemask_lt();
+  unsigned previous = below ? 31u - static_cast<unsigned>(__builtin_clz(below)) : 32u;
+#pragma unroll
+  for (int round = 0; round < 5; ++round) {  // pointer doubling: `value` covers 2^round members up to this one
+    const T other = hipport::detail::from_lane(value, previous & 31u);
+    const unsigned before = hipport::detail::from_lane(previous, previous & 31u);
+    if (previous < 32u) {
+      value = op(other, value);
+      previous = before;
+    }
+  }
+  return value;
+}
+
+/// A group of lanes of one warp, by mask.
+class lanes {
+ public:
+  __device__ explicit lanes(unsigned mask) : mask_(mask) {}
+  __device__ unsigned get_mask() const { return mask_; }
+  __device__ unsigned num_threads() const { return static_cast<unsigned>(__builtin_popcount(mask_)); }
+  __device__ unsigned size() const { return num_threads(); }
+  __device__ unsigned thread_rank() const { return static_cast<unsigned>(__builtin_popcount(mask_ & lanemask_lt())); }
+  __device__ void sync() const { syncwarp(mask_); }
+  __device__ int any(int predicate) const { return any_sync(mask_, predicate); }
+  __device__ int all(int predicate) const { return all_sync(mask_, predicate); }
+  __device__ unsigned ballot(int predicate) const { return packed(mask_, ballot_sync(mask_, predicate)); }
+  template <class T> __device__ unsigned match_any(T value) const {
+    return packed(mask_, match_any_sync(mask_, matched(value)));
+  }
+  template <class T> __device__ unsigned match_all(T value, int& all) const {
+    return packed(mask_, match_all_sync(mask_, matched(value), &all));
+  }
+  template <class T> __device__ T shfl(T value, unsigned rank) const {
+    return hipport::detail::from_lane(value, lane_of_rank(mask_, rank));
+  }
+  template <class T> __device__ T shfl_up(T value, unsigned delta) const {
+    const unsigned rank = thread_rank();
+    return hipport::detail::from_lane(value, lane_of_rank(mask_, rank < delta ? rank : rank - delta));
+  }
+  template <class T> __device__ T shfl_down(T value, unsigned delta) const {
+    const unsigned rank = thread_rank(), source = rank + delta;
+    return hipport::detail::from_lane(value, lane_of_rank(mask_, source < size() ? source : rank));
+  }
+
+ private:
+  unsigned mask_;
+};
+
+}  // namespace detail
+
+class coalesced_group : public detail::lanes {
+ public:
+  __device__ explicit coalesced_group(unsigned mask, unsigned rank = 0, unsigned n_groups = 1)
+      : lanes(mask), rank_(rank), n_groups_(n_groups) {}
+  __device__ unsigned meta_group_rank() const { return rank_; }
+  __device__ unsigned meta_group_size() const { return n_groups_; }
+
+ private:
+  unsigned rank_, n_groups_;
+};
+
+/// The lanes of the calling warp that are here together.
+__device__ inline coalesced_group coalesced_threads() { return coalesced_group(activemask()); }
+
+template <unsigned Size, class Parent = void> class thread_block_tile {
+  static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
+  static_assert(Size <= 32, "tiles larger than a warp are not carried over: use the block, or hipcub::BlockReduce");
+
+ public:
+  __device__ explicit thread_block_tile(unsigned rank = thread_block::thread_rank() / Size,
+                                        unsigned n_tiles = (thread_block::num_threads() + Size - 1) / Size)
+      : rank_(rank), n_tiles_(n_tiles) {}
+  template <class Other> __device__ thread_block_tile(const thread_block_tile<Size, Other>& other)
+      : rank_(other.meta_group_rank()), n_tiles_(other.meta_group_size()) {}
+
+  __device__ static unsigned first_lane() { return lane_id() & ~(Size - 1u); }
+  __device__ static unsigned get_mask() { return (full_mask >> (32u - Size)) << first_lane(); }
+  __device__ static constexpr unsigned num_threads() { return Size; }
+  __device__ static constexpr unsigned size() { return Size; }
+  __device__ static unsigned thread_rank() { return lane_id() & (Size - 1u); }
+  __device__ unsigned meta_group_rank() const { return rank_; }
+  __device__ unsigned meta_group_size() const { return n_tiles_; }
+  __device__ void sync() const { syncwarp(get_mask()); }
+  __device__ int any(int predicate) const { return any_sync(get_mask(), predicate); }
+  __device__ int all(int predicate) const { return all_sync(get_mask(), predicate); }
+  __device__ unsigned ballot(int predicate) const { return ballot_sync(get_mask(), predicate) >> first_lane(); }
+  template <class T> __device__ unsigned match_any(T value) const {
+    return match_any_sync(get_mask(), detail::matched(value)) >> first_lane();
+  }
+  template <class T> __device__ unsigned match_all(T value, int& all) const {
+    return match_all_sync(get_mask(), detail::matched(value), &all) >> first_lane();
+  }
+  template <class T> __device__ shuffled_t<T> shfl(T value, int rank) const {
+    return shfl_sync(get_mask(), value, rank, Size);
+  }
+  template <class T> __device__ shuffled_t<T> shfl_up(T value, unsigned delta) const {
+    return shfl_up_sync(get_mask(), value, delta, Size);
+  }
+  template <class T> __device__ shuffled_t<T> shfl_down(T value, unsigned delta) const {
+    return shfl_down_sync(get_mask(), value, delta, Size);
+  }
+  template <class T> __device__ shuffled_t<T> shfl_xor(T value, unsigned lanes) const {
+    return shfl_xor_sync(get_mask(), value, static_cast<int>(lanes), Size);
+  }
+
+ private:
+  unsigned rank_, n_tiles_;
+};
+
+template <unsigned Size> __device__ inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
+  return thread_block_tile<Size, thread_block>();
+}
+template <unsigned Size, unsigned ParentSize, class Grandparent>
+__device__ inline auto tiled_partition(const thread_block_tile<ParentSize, Grandparent>& parent) {
+  static_assert(Size <= ParentSize, "a tile is part of its parent");
+  return thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>>(parent.thread_rank() / Size, ParentSize / Size);
+}
+__device__ inline thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
+
+/// Part of a coalesced group: `size` threads with neighbouring ranks.
+__device__ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
+  if (parent.size() <= size) return parent;
+  const unsigned first = parent.thread_rank() / size * size;
+  unsigned mask = parent.get_mask(), skipped = 0, taken = 0, result = 0;
+  for (; mask && taken < size; mask &= mask - 1) {
+    if (skipped++ < first) continue;
+    result |= mask & (0u - mask);
+    ++taken;
+  }
+  return coalesced_group(result, parent.thread_rank() / size, (parent.size() + size - 1) / size);
+}
+
+/// Any of the groups above, when only a run-time size is known.
+class thread_group {
+ public:
+  __device__ thread_group(const thread_block&) : block_(true), mask_(0) {}
+  __device__ thread_group(const coalesced_group& group) : block_(false), mask_(group.get_mask()) {}
+  template <unsigned Size, class Parent> __device__ thread_group(const thread_block_tile<Size, Parent>& tile)
+      : block_(false), mask_(tile.get_mask()) {}
+  __device__ unsigned long long size() const {
+    return block_ ? thread_block::size() : static_cast<unsigned>(__builtin_popcount(mask_));
+  }
+  __device__ unsigned long long num_threads() const { return size(); }
+  __device__ unsigned long long thread_rank() const {
+    return block_ ? thread_block::thread_rank() : static_cast<unsigned>(__builtin_popcount(mask_ & lanemask_lt()));
+  }
+  __device__ void sync() const {
+    if (block_) thread_block::sync();
+    else syncwarp(mask_);
+  }
+  __device__ bool is_block() const { return block_; }
+  __device__ unsigned get_mask() const { return mask_; }
+
+ private:
+  bool block_;
+  unsigned mask_;
+};
+
+/// Parts of `size` threads, a power of two up to 32.
+__device__ inline thread_group tiled_partition(const thread_block&, unsigned size) {
+  return coalesced_group((full_mask >> (32u - size)) << (lane_id() & ~(size - 1u)));
+}
+__device__ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
+  if (parent.is_block()) return tiled_partition(this_thread_block(), size);
+  return tiled_partition(coalesced_group(parent.get_mask()), size);
+}
+
+// -- partitions by value ----------------------------------------------------------------------------------------------------
+template <class Group> __device__ inline coalesced_group binary_partition(const Group& group, bool predicate) {
+  const unsigned mask = group.get_mask(), set = ballot_sync(mask, predicate);
+  if (set == mask || set == 0) return coalesced_group(mask);
+  return coalesced_group(predicate ? set : mask & ~set, predicate, 2);
+}
+template <class Group, class Label> __device__ inline coalesced_group labeled_partition(const Group& group, Label label) {
+  const unsigned mask = group.get_mask(), same = match_any_sync(mask, detail::matched(label));
+  const unsigned leader = static_cast<unsigned>(__builtin_ctz(same));
+  const unsigned leaders = ballot_sync(mask, leader == lane_id());
+  return coalesced_group(same, static_cast<unsigned>(__builtin_popcount(leaders & ((1u << leader) - 1u))),
+                         static_cast<unsigned>(__builtin_popcount(leaders)));
+}
+template <class Group> __device__ inline coalesced_group labeled_partition(const Group& group, bool label) {
+  return binary_partition(group, label);
+}
+
+// -- operators, reductions, scans ----------------------------------------------------------------------------------------
+template <class T> struct plus { __device__ T operator()(T a, T b) const { return a + b; } };
+template <class T> struct less { __device__ T operator()(T a, T b) const { return b < a ? b : a; } };     // the smaller
+template <class T> struct greater { __device__ T operator()(T a, T b) const { return a < b ? b : a; } };  // the larger
+template <class T> struct bit_and { __device__ T operator()(T a, T b) const { return a & b; } };
+template <class T> struct bit_or { __device__ T operator()(T a, T b) const { return a | b; } };
+template <class T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
+
+template <class Group, class T, class Op> __device__ inline auto reduce(const Group& group, T value, Op op) {
+  using R = decltype(op(value, value));
+  return reduce_members(group.get_mask(), static_cast<R>(value), op);
+}
+template <class Group, class T, class Op> __device__ inline auto inclusive_scan(const Group& group, T value, Op op) {
+  using R = decltype(op(value, value));
+  return detail::scan_members(group.get_mask(), static_cast<R>(value), op);
+}
+template <class Group, class T> __device__ inline T inclusive_scan(const Group& group, T value) {
+  return inclusive_scan(group, value, plus<T>());
+}
+/// The first thread of the group gets a value-initialised result.
+template <class Group, class T, class Op> __device__ inline auto exclusive_scan(const Group& group, T value, Op op) {
+  using R = decltype(op(value, value));
+  const R inclusive = detail::scan_members(group.get_mask(), static_cast<R>(value), op);
+  const unsigned below = group.get_mask() & activemask() & lanemask_lt();
+  const R before = hipport::detail::from_lane(inclusive, below ? 31u - static_cast<unsigned>(__builtin_clz(below)) : lane_id());
+  return below ? before : R{};
+}
+template <class Group, class T> __device__ inline T exclusive_scan(const Group& group, T value) {
+  return exclusive_scan(group, value, plus<T>());
+}
+
+/// One thread of the group runs `f`.
+template <class Group, class F, class... A> __device__ inline void invoke_one(const Group& group, F&& f, A&&... arguments) {
+  if (group.thread_rank() == 0) f(static_cast<A&&>(arguments)...);
+}
+template <class Group, class F, class... A>
+__device__ inline auto invoke_one_broadcast(const Group& group, F&& f, A&&... arguments) {
+  decltype(f(static_cast<A&&>(arguments)...)) result{};
+  if (group.thread_rank() == 0) result = f(static_cast<A&&>(arguments)...);
+  return group.shfl(result, 0);
+}
+
+// -- copies by a group: done when issued -----------------------------------------------------------------------------------
+template <class Group> __device__ inline void memcpy_async(const Group& group, void* to, const void* from, size_t n_bytes) {
+  auto* target = static_cast<char*>(to);
+  auto* source = static_cast<const char*>(from);
+  const size_t step = group.size(), rank = group.thread_rank();
+  const bool words = ((reinterpret_cast<size_t>(to) | reinterpret_cast<size_t>(from)) & 3u) == 0;
+  const size_t n_words = words ? n_bytes / 4 : 0;
+  for (size_t i = rank; i < n_words; i += step)
+    reinterpret_cast<unsigned*>(target)[i] = reinterpret_cast<const unsigned*>(source)[i];
+  for (size_t i = 4 * n_words + rank; i < n_bytes; i += step) target[i] = source[i];
+}
+template <class Group, class T>
+__device__ inline void memcpy_async(const Group& group, T* to, size_t n_to, const T* from, size_t n_from) {
+  memcpy_async(group, static_cast<void*>(to), static_cast<const void*>(from), sizeof(T) * (n_to < n_from ? n_to : n_from));
+}
+template <class Group> __device__ inline void wait(const Group& group) { group.sync(); }
+template <unsigned N, class Group> __device__ inline void wait_prior(const Group& group) { group.sync(); }
+
+template <class Group> __device__ inline void sync(const Group& group) { group.sync(); }
+template <class Group> __device__ inline auto thread_rank(const Group& group) { return group.thread_rank(); }
+template <class Group> __device__ inline auto group_size(const Group& group) { return group.num_threads(); }
+
+}  // namespace cg
+}  // namespace hipport
