@@ -1,66 +1,18 @@
-"""A tiny translator with the engine's signature, so that these tests are about trees and not about rules."""
+"""The fake engine in place of the real one."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from hipport.core import (
-    AppliedEdit,
-    Diagnostic,
-    Edit,
-    FileResult,
-    FileState,
-    Severity,
-    SourceFile,
-    Span,
-    TranslateOptions,
-)
-
-
-class FakeEngine:
-    """Renames ``cudaX`` to ``hipX``, reports ``wgmma``; counts what it was asked; ``replacement`` stands for the rules."""
-
-    def __init__(self) -> None:
-        self.calls: list[str] = []
-        self.replacement = b"hip"
-
-    def __call__(self, source: SourceFile, options: TranslateOptions) -> FileResult:
-        self.calls.append(source.path)
-        output = source.data
-        edits = []
-        for match in reversed(list(re.finditer(rb"\bcuda(?=[A-Z])", source.data))):
-            span = Span(match.start(), match.end())
-            edit = Edit(span, self.replacement, "HP199", "renamed by a table")
-            edits.append(AppliedEdit(edit, source.place(span.start).line, match[0], 1))
-            output = output[: span.start] + self.replacement + output[span.end :]
-        found = tuple(
-            Diagnostic("HP500", Severity.WARNING, "PTX", source.path, source.place(m.start()).line, subject="wgmma")
-            for m in re.finditer(rb"wgmma", source.data)
-        )
-        path = source.path
-        if options.rename:
-            path = re.sub(r"\.cu$", ".hip", path)
-        return FileResult(
-            path=source.path,
-            output_path=path,
-            state=FileState.TRANSLATED if edits else FileState.UNCHANGED,
-            input_sha256=source.sha256,
-            output=output,
-            edits=tuple(reversed(edits)),
-            diagnostics=found,
-            includes=tuple(m.decode() for m in re.findall(rb"#include ([<\"][^>\"]+[>\"])", output)),
-        )
+from fake_engine import FakeEngine
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeEngine]:
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeEngine:
     """The fake engine in place of the real one, with rules whose identity the test controls, and a cache of its own."""
     fake = FakeEngine()
     monkeypatch.setenv("HIPPORT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("hipport.pipeline.session.load_engine", lambda *facts: fake)
     monkeypatch.setattr("hipport.pipeline.session.rulebook_identity", lambda folders: f"rules {fake.replacement!r}")
-    yield fake
+    return fake
