@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import posixpath
 import re
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from hipport.syntax import ParsedFile, Reach
 RENAME = "HP199"
 RENAMED_FILE = "HP407"
 _QUALIFIER = re.compile(rb"(?:[A-Za-z_]\w*\s*::\s*)+\Z")
+# An enumerator may stand behind its enum's name, before or after that was renamed: CUresult::CUDA_SUCCESS.
+_ENUM_TYPE = re.compile(r"(?:::)?(?:(?:cuda|hip)[A-Z]\w*|CU[a-z]\w*|(?:cu|hip|nccl)\w+_t)::")
 _SKIPPED_HEADER = re.compile(r"(?:^|/)\.\.?/")
 
 
@@ -60,8 +63,7 @@ def applicable(
     A name of which every row is for another HIP version gives a row of state ``none`` that says so.
     """
     data = parsed.data
-    before = data[max(0, span.start - 160) : span.start]
-    stripped = before.rstrip(b" \t\r\n")
+    stripped = code_before(parsed, span.start)
     member = stripped.endswith((b".", b"->")) and not stripped.endswith(b"...")
     qualifier = ""
     if stripped.endswith(b"::"):
@@ -98,7 +100,19 @@ def _means(row: Row, data: bytes, span: Span, *, member: bool, qualifier: str) -
             following.startswith(b"::")
             or bool(re.search(rb"\bnamespace\s+\Z|=\s*\Z", data[max(0, span.start - 60) : span.start]))
         )
-    return qualifier in ("", "::")
+    return qualifier in ("", "::") or (row.kind == "enum" and bool(_ENUM_TYPE.fullmatch(qualifier)))
+
+
+def code_before(parsed: ParsedFile, offset: int) -> bytes:
+    """Up to 160 bytes of code that end before ``offset``, blanks and comments between them left out."""
+    data, comments, end = parsed.data, parsed.scan.comments, offset
+    while True:
+        while end > 0 and data[end - 1] in b" \t\r\n":
+            end -= 1
+        at = bisect.bisect_left(comments, Span(end, 0)) - 1
+        if at < 0 or comments[at].end < end:
+            return data[max(0, end - 160) : end]
+        end = comments[at].start
 
 
 def _other_version(row: Row, options: TranslateOptions) -> Row:

@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from hipport.core import Span
 from hipport.rewrite.change import Change, Context, Finding
+from hipport.rewrite.renames import code_before
 from hipport.rewrite.transforms.warp import declares_warp_size
 from hipport.syntax import ParsedFile, compile_query, matches
 
@@ -25,7 +26,7 @@ def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change
     if declares_warp_size(parsed):
         return
     for start, name in parsed.scan.identifiers:
-        if name != b"warpSize" or not context.shared(start) or _is_member(parsed.data, start):
+        if name != b"warpSize" or not context.shared(start) or _is_member(parsed, start):
             continue
         macro = _macro_around(parsed, start)
         if macro is None:
@@ -49,8 +50,8 @@ def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change
         yield replace(change, rank=0)  # a rule that knows what warpSize means here goes first
 
 
-def _is_member(data: bytes, start: int) -> bool:
-    return data[max(0, start - 40) : start].rstrip().endswith((b".", b"->"))
+def _is_member(parsed: ParsedFile, start: int) -> bool:
+    return code_before(parsed, start).endswith((b".", b"->"))
 
 
 def _macro_around(parsed: ParsedFile, offset: int) -> bytes | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hipport.core import Span
+from hipport.rewrite.renames import code_before
 from hipport.syntax import ParsedFile
 
 _OPEN, _CLOSE = b"([{", b")]}"
@@ -66,9 +67,9 @@ def _blank(data: bytes, at: int) -> int:
     return match.end() if match else at
 
 
-def qualified(data: bytes, start: int) -> bool:
+def qualified(parsed: ParsedFile, start: int) -> bool:
     """True when the name at ``start`` is a member or belongs to a namespace (``x.name``, ``p->name``, ``n::name``)."""
-    before = data[max(0, start - 64) : start].rstrip()
+    before = code_before(parsed, start)
     if before.endswith((b".", b"->")):
         return True
     return bool(re.search(rb"[\w>]\s*::\Z", before))
