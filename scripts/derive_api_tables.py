@@ -15,11 +15,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from derive.rows import table_text
+from derive.rows import facts_text, table_text
 from derive.sources import HeaderSet
-from derive.tables import derive, read_all, with_exceptions
+from derive.tables import derive, facts, read_all, with_exceptions
 from derive.torch_names import TABLE, TITLE, torch_rows
 
+FACTS = "api/declarations.tab"
 RULES = Path(__file__).parent.parent / "rules"
 
 
@@ -41,7 +42,9 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="compare with the committed tables, write nothing")
     arguments = parser.parse_args()
-    tables = derive(read_all(arguments.cuda, arguments.hip))
+    read = read_all(arguments.cuda, arguments.hip)
+    tables = derive(read)
+    declared = facts(read, tables)
     tables.pop(TABLE, None)
     if arguments.torch:
         tables[TABLE] = with_exceptions(torch_rows(arguments.torch.resolve(), arguments.cuda[-1]), TABLE)
@@ -50,12 +53,14 @@ def main() -> int:
         f"{', '.join(s.label for s in arguments.hip)} by scripts/derive_api_tables.py; do not edit.",
         "Exceptions with their sources: scripts/derive/exceptions.",
     ]
-    stale = []
+    texts = {FACTS: facts_text(provenance, declared)}
     for name, rows in sorted(tables.items()):
-        text = table_text(TITLES.get(name, name), provenance, rows)
-        path = RULES / name
+        texts[name] = table_text(TITLES.get(name, name), provenance, rows)
         states = Counter(row.state for row in rows)
         print(f"{name}: {len(rows)} rows, {', '.join(f'{k} {v}' for k, v in sorted(states.items()))}")
+    stale = []
+    for name, text in texts.items():
+        path = RULES / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             stale.append(name)
             if not arguments.check:

@@ -162,6 +162,8 @@ class _Collector:
             known = self._found[name] = Declaration(name, kind, header)
         elif known.kind == "macro":
             known.kind, known.header = kind, header
+        elif known.header == "cuda_device_runtime_api.h":
+            known.header = header  # the copy for device code comes first, users mean the other
         return known
 
     def _function(self, cursor: cindex.Cursor, name: str, header: str) -> None:
@@ -211,7 +213,7 @@ class _Collector:
         known = self._found.get(name) or self._add(name, "macro", header)
         tokens = [t.spelling for t in cursor.get_tokens()][1:]
         if len(tokens) == 4 and tokens[0].startswith("__CUDA") and tokens[1] == "(":
-            tokens = tokens[2:3]  # __CUDA_API_PTDS(name): which default stream a call means, not another API
+            tokens = tokens[2:3]  # __CUDA_API_PTDS(name) chooses a default stream, no other API
         if len(tokens) == 1 and tokens[0].isidentifier():
             known.macro_of = tokens[0]
 

@@ -23,6 +23,26 @@ class Row:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class Fact:
+    """Where both vendors declare a name. Versions and parameter counts are space-separated, empty where there are none."""
+
+    cuda: str
+    cuda_header: str
+    cuda_versions: str
+    cuda_parameters: str
+    hip_header: str
+    hip_versions: str
+    hip_parameters: str
+
+
+def facts_text(provenance: list[str], found: list[Fact]) -> str:
+    """Text of the declaration facts: like a table, under another name because it renames nothing."""
+    names = [f.name for f in fields(Fact)]
+    lines = ["# Where both vendors declare each name", *(f"# {line}" for line in provenance), "\t".join(names)]
+    return "\n".join([*lines, *("\t".join(getattr(f, n) for n in names) for f in found)]) + "\n"
+
+
 def read_rows(path: Path) -> list[Row]:
     """Rows of a table; comment lines and the header line are skipped, missing columns are empty.
 

@@ -12,7 +12,7 @@ from derive.comparison import Names, difference, missing_overloads, other_number
 from derive.declarations import Declaration, Declarations
 from derive.families import DISTINCTIVE, FAMILIES, LIBRARIES, Family
 from derive.pairing import Pairing
-from derive.rows import Row, read_rows
+from derive.rows import Fact, Row, read_rows
 from derive.sources import HeaderSet
 
 EXCEPTIONS = Path(__file__).parent / "exceptions"
@@ -63,6 +63,28 @@ def derive(read: Read) -> dict[str, list[Row]]:
     for stem, extra in _additions(exceptions, claimed).items():
         tables.setdefault(stem, []).extend(extra)
     return tables
+
+
+def facts(read: Read, tables: dict[str, list[Row]]) -> list[Fact]:
+    """Where each derived name is declared on both sides, sorted by CUDA name."""
+    out = []
+    for family in (*FAMILIES, *LIBRARIES):
+        for row in tables[family.table]:
+            cuda = _declared(row.cuda, {label: t[family.table] for label, t in read.cuda.items()})
+            hip = _declared(row.hip, {label: t[family.table] for label, t in read.hip.items()})
+            if cuda[0]:
+                out.append(Fact(row.cuda, *cuda, *hip))
+    return sorted(out, key=lambda fact: fact.cuda)
+
+
+def _declared(name: str, versions: dict[str, Declarations]) -> tuple[str, str, str]:
+    """Header, versions and parameter counts of a name, from the newest version that has it."""
+    seen = [label for label, declarations in versions.items() if name in declarations]
+    if not seen:
+        return "", "", ""
+    entry = versions[seen[-1]][name]
+    counts = sorted({len(s.parameters) for s in entry.signatures})
+    return entry.header, " ".join(seen), " ".join(map(str, counts))
 
 
 def with_exceptions(rows: list[Row], table: str) -> list[Row]:
