@@ -86,12 +86,14 @@ class PrivateApt:
         write_atomic(self._config, _CONFIG.format(root=self.root, status=status).encode())
 
     def update(self) -> str:
-        """Fetch the package lists; apt's error where a part of them failed, empty when all is well.
+        """Fetch the package lists; apt's complaint where a part of them failed, empty when all is well.
 
-        One suite missing on a mirror need not matter, so this decides nothing.
+        One suite missing on a mirror need not matter, so this decides nothing. An unreachable mirror is a warning to
+        apt, with exit code 0.
         """
         done = self._run("apt-get", "update", "-q")
-        return "" if done.returncode == 0 else _apt_error(done)
+        failed = [line[3:] for line in done.stderr.splitlines() if line.startswith(("E: ", "W: Failed"))]
+        return failed[0] if failed else ""
 
     def candidates(self, packages: list[str]) -> dict[str, list[Candidate]]:
         """Versions on offer by package, newest first."""

@@ -24,6 +24,8 @@ from hipport.sdk.toolchain import Sdk
 
 Say = Callable[[str], None]
 
+_CHECK = "check the network, the proxy settings (apt-get update) and this machine's clock"
+
 
 @dataclass(frozen=True)
 class Installed:
@@ -146,7 +148,7 @@ def _download(pins: list[Pin], archives: Path, say: Say, mirror: str | None) -> 
     problem = apt.update()
     offers = apt.candidates([name for pin in pins for name in (pin.package, *pin.instead)])
     if not offers:
-        raise ToolchainError(f"the mirror offers no HIP packages: {problem or 'none listed'}", "check the network")
+        raise ToolchainError(f"the mirror offers no HIP packages: {problem or 'none listed'}", _CHECK)
     chosen: list[tuple[Pin, Candidate]] = []
     for pin in pins:
         choice = choose(pin, offers)
