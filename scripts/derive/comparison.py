@@ -49,11 +49,15 @@ def difference(cuda: Declaration, hip: Declaration, names: Names, any_overload: 
 
 
 def missing_overloads(cuda: Declaration, hip: Declaration, names: Names) -> str:
-    """Words for CUDA overloads that no HIP overload accepts."""
+    """Words for CUDA overloads that no HIP overload accepts. Their calls do not compile, so nothing is silent."""
     plain = [signature for signature in cuda.signatures if not signature.template]
     wrong = [s for s in plain if _best(s, hip.signatures, names)]
     listed = sorted({f"({', '.join(map(_tidy, s.parameters))})" for s in wrong})
-    return f"no HIP overload for {', '.join(listed)}" if hip.signatures and listed else ""
+    if hip.signatures and listed:
+        return f"no HIP overload for {', '.join(listed)}"
+    if any(s.template for s in cuda.signatures) and hip.signatures and not any(s.template for s in hip.signatures):
+        return "HIP has no template overload: cast typed pointers and functions to the void pointer it takes"
+    return ""
 
 
 def other_number(cuda: Declaration, hip: Declaration) -> str:

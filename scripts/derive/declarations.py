@@ -221,7 +221,7 @@ class _Collector:
 def resolve_aliases(found: Declarations) -> None:
     """Give a macro that names a declaration (``cuMemAlloc`` -> ``cuMemAlloc_v2``) that declaration's properties.
 
-    Where both a function and a macro of one name exist, the macro was defined behind the function and is what users get.
+    Where both a function and a macro of one name exist, the macro was defined behind the function and users get it.
     """
     for entry in found.values():
         seen = {entry.name}

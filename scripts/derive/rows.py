@@ -25,7 +25,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Fact:
-    """Where both vendors declare a name. Versions and parameter counts are space-separated, empty where there are none."""
+    """Where both vendors declare a name. Versions and parameter counts are space-separated, empty for none."""
 
     cuda: str
     cuda_header: str
