@@ -65,16 +65,6 @@ HIPPORT_PTX double root_odd(float x) {
   const double root = __builtin_sqrt(double(x));
   return x > 0.0f && x - x == 0.0f ? odd(root, __builtin_fma(-root, root, double(x))) : root;
 }
-template <Rounding Mode> HIPPORT_PTX double directed(double nearest, double rest) {
-  if (rest == 0.0 || nearest - nearest != 0.0) return nearest;
-  constexpr bool zero = Mode == Rounding::toward_zero;
-  const bool down = zero ? nearest > 0.0 : Mode == Rounding::down;
-  if ((rest < 0.0) == down && (zero ? (rest < 0.0) == (nearest > 0.0) : true)) {
-    if (nearest == 0.0) return zero ? nearest : next_after(nearest, !down);
-    return next_after(nearest, !down);
-  }
-  return nearest;
-}
 }  // namespace detail
 
 // -- f32 and f64 arithmetic, IEEE rounding ------------------------------------------------------------------------------
@@ -112,6 +102,20 @@ HIPPORT_PTX double sqrt_rn(double x) { return __builtin_sqrt(x); }
 HIPPORT_DIRECTED(rz, Rounding::toward_zero)
 HIPPORT_DIRECTED(rm, Rounding::down)
 HIPPORT_DIRECTED(rp, Rounding::up)
+#undef HIPPORT_DIRECTED
+
+// Directed modes of f64: AMD's device library changes the rounding mode of the hardware around the operation.
+#define HIPPORT_DIRECTED(suffix, ocml)                                                                             \
+  __device__ inline double add_##suffix(double a, double b) { return __ocml_add_##ocml##_f64(a, b); }              \
+  __device__ inline double sub_##suffix(double a, double b) { return __ocml_sub_##ocml##_f64(a, b); }              \
+  __device__ inline double mul_##suffix(double a, double b) { return __ocml_mul_##ocml##_f64(a, b); }              \
+  __device__ inline double fma_##suffix(double a, double b, double c) { return __ocml_fma_##ocml##_f64(a, b, c); } \
+  double div_##suffix(double a, double b) = delete; /* the library has none; never fall back to float */           \
+  double rcp_##suffix(double x) = delete;                                                                          \
+  double sqrt_##suffix(double x) = delete;
+HIPPORT_DIRECTED(rz, rtz)
+HIPPORT_DIRECTED(rm, rtn)
+HIPPORT_DIRECTED(rp, rtp)
 #undef HIPPORT_DIRECTED
 
 // -- minimum, maximum, sign ---------------------------------------------------------------------------------------------

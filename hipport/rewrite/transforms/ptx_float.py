@@ -41,6 +41,8 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
     modifiers.flag("noftz")
     kind = modifiers.type("f32", "f64", *_PACKED)
     modifiers.end()
+    if kind == "f64" and name == "div" and rounding != "rn":
+        raise modifiers.unknown(rounding)
     n_sources = 3 if name in ("fma", "mad") else 2
     context.expect(n_sources + 1)
     if name == "mad":
@@ -147,6 +149,8 @@ def _unary(context: Context, modifiers: Modifiers) -> None:
     kind = modifiers.type("f32", "f64", *_PACKED)
     modifiers.end()
     if approximate == bool(rounding) or (rounding and name not in ("rcp", "sqrt")):
+        raise modifiers.unknown(rounding)
+    if kind == "f64" and rounding not in ("", "rn"):
         raise modifiers.unknown(rounding)
     if kind in _PACKED and name not in ("ex2", "tanh"):
         raise modifiers.unknown(kind)

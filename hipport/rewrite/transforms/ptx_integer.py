@@ -452,7 +452,7 @@ def _slct(context: Context, modifiers: Modifiers) -> None:
     context.expect(4)
     flush = modifiers.flag("ftz")
     kind = modifiers.type("b16", "b32", "b64", *_INTEGERS, "f32", "f64")
-    chooser = modifiers.type("s32", "f32") if context.instruction.modifiers.count(kind) == 1 else kind
+    chooser = modifiers.type("s32", "f32")
     modifiers.end()
     a, b = (context.typed(context.operand(i), kind) for i in (1, 2))
     c = context.typed(context.operand(3), chooser)
