@@ -38,8 +38,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+class _ReaderLeft(Exception):  # noqa: N818 - not an error
+    """The reader of our output (head, less) has seen enough."""
+
+
 class LazyGroup(click.Group):
     """A click group whose commands are imported on first use."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a closed pipe passes by click, which would leave with 1, our code for findings."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderLeft from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the order of `COMMANDS`: the order of the work."""
@@ -109,7 +120,7 @@ def main(argv: list[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("hipport: stopped", err=True)
         sys.exit(130)
-    except BrokenPipeError:  # the reader (head, less) has seen enough
+    except (_ReaderLeft, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(0)
     sys.exit(result if isinstance(result, int) else 0)
