@@ -433,7 +433,7 @@ class Context:
         if space not in maker:
             raise Refusal(
                 "HP506",
-                f"PTX instruction '{self.instruction.name}' uses the .{space} state space, which has no counterpart here",
+                f"PTX instruction '{self.instruction.name}' uses the .{space} state space: no counterpart here",
                 "pass a generic or global pointer",
                 self.instruction.name,
             )

@@ -11,7 +11,7 @@ from hipport.syntax.ptx import Instruction
 HOPPER: tuple[tuple[str, str], ...] = (
     (r"wgmma\..*|wgmma", "write the product with MFMA (CDNA) or WMMA (RDNA), operands in registers"),
     (r"tcgen05\..*", "write the product with MFMA: there is no tensor memory, accumulators live in registers"),
-    (r"cp\.async\.bulk\..*|cp\.reduce\.async\.bulk.*", "load tiles with vector loads into LDS, then a workgroup barrier"),
+    (r"cp\.async\.bulk\..*|cp\.reduce\.async\.bulk.*", "load tiles with vector loads into LDS, then a barrier"),
     (r"tensormap\..*|prefetch\.tensormap|fence\.proxy\.tensormap.*", "compute tile addresses in the kernel"),
     (r"mbarrier\.(?:arrive|arrive_drop)\.expect_tx.*|mbarrier\.(?:expect_tx|complete_tx).*",
      "use plain loads and a workgroup barrier: AMD does not count bytes of copies in flight"),

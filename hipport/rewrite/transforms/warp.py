@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from hipport.core import Span
 from hipport.rewrite.change import Change, Context, Finding
-from hipport.rewrite.transforms.warp_calls import call_arguments, qualified
 from hipport.syntax import ParsedFile
+from hipport.syntax.arguments import call_arguments
 
 _SHUFFLES = {
     b"__shfl_sync": "__shfl",
@@ -57,12 +57,12 @@ def shuffles(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]
     for start, name in parsed.scan.identifiers:
         if name not in _SHUFFLES or not _is_cuda(parsed, context, start, name):
             continue
-        arguments = call_arguments(parsed, start + len(name))
+        arguments = _arguments(parsed, start + len(name))
         if arguments is None or len(arguments) not in (3, 4) or not is_full_mask(parsed, arguments[0]):
             continue
         edits = [
             context.edit(Span(start, start + len(name)), _SHUFFLES[name]),
-            context.edit(Span(arguments[0].start, _next_start(parsed, arguments, 1)), ""),
+            context.edit(Span(arguments[0].start, arguments[1].start), ""),
         ]
         if len(arguments) == 3:
             edits.append(context.edit(Span(arguments[2].end, arguments[2].end), ", 32"))
@@ -76,7 +76,7 @@ def collectives(parsed: ParsedFile, context: Context) -> Iterator[Change | Findi
         new = _NAMES.get(name)
         if new is None or not _is_cuda(parsed, context, start, name):
             continue
-        arguments = call_arguments(parsed, start + len(name))
+        arguments = _arguments(parsed, start + len(name))
         simple = name in _SHUFFLES and not moves_any_type and arguments is not None and len(arguments) in (3, 4)
         if simple and arguments and is_full_mask(parsed, arguments[0]):
             continue  # HP201
@@ -91,13 +91,13 @@ def legacy(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
         return  # HIP code already: a vote over the wavefront may be meant
     for start, name in parsed.scan.identifiers:
         if name in _LEGACY_SHUFFLES and _is_cuda(parsed, context, start, name):
-            arguments = call_arguments(parsed, start + len(name))
+            arguments = _arguments(parsed, start + len(name))
             if arguments is not None and len(arguments) == 2:
                 yield context.change([context.edit(Span(arguments[1].end, arguments[1].end), ", 32")], includes=())
         elif (
             name in _LEGACY_VOTES
             and _is_cuda(parsed, context, start, name)
-            and call_arguments(parsed, start + len(name)) is not None
+            and _arguments(parsed, start + len(name)) is not None
         ):
             yield context.change([context.edit(Span(start, start + len(name)), _LEGACY_VOTES[name])])
 
@@ -139,7 +139,7 @@ def _is_cuda(parsed: ParsedFile, context: Context, start: int, name: bytes) -> b
     """A use of CUDA's own function: in text that both builds see, not the project's macro, not a member."""
     if not context.shared(start) or name in parsed.defined or name in context.project.macros:
         return False
-    return not qualified(parsed, start) and not _declared(parsed, name)
+    return not _qualified(parsed, start) and not _declared(parsed, name)
 
 
 _STATEMENT_WORDS = rb"return|else|do|case|throw|co_return|co_yield|and|or|not|xor"
@@ -151,10 +151,15 @@ def _declared(parsed: ParsedFile, name: bytes) -> bool:
     return bool(re.search(pattern, parsed.data))
 
 
-_BLANK = re.compile(rb"(?:\s|\\\r?\n)*")
+def _arguments(parsed: ParsedFile, after_name: int) -> list[Span] | None:
+    """Arguments of the call whose name ends at ``after_name``, trimmed; None when no list follows."""
+    found = call_arguments(parsed.scan, after_name)
+    return found[0] if found else None
 
 
-def _next_start(parsed: ParsedFile, arguments: list[Span], index: int) -> int:
-    """Where argument ``index`` begins, without the blanks before it."""
-    match = _BLANK.match(parsed.data, arguments[index].start)
-    return match.end() if match else arguments[index].start
+def _qualified(data: bytes, start: int) -> bool:
+    """True when the name at ``start`` is a member or belongs to a namespace (``x.name``, ``p->name``, ``n::name``)."""
+    before = data[max(0, start - 64) : start].rstrip()
+    if before.endswith((b".", b"->")):
+        return True
+    return bool(re.search(rb"[\w>]\s*::\Z", before))
