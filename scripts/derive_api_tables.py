@@ -2,6 +2,8 @@
 
     python scripts/derive_api_tables.py --cuda 13.0=DIR[:DIR] --hip 6.4=DIR --hip 7.2=DIR [--check]
 
+docs/api-tables.md has the whole command and says where the headers come from.
+
 A CUDA directory is a toolkit's ``include`` or that of the unpacked wheels (nvidia-cuda-runtime, nvidia-cublas, ...);
 give versions oldest first. ``--check`` writes nothing and exits with 1 when a table differs from what the headers say.
 """
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -41,8 +44,16 @@ def main() -> int:
         "--torch", type=Path, metavar="DIR", help="torch/include; without it the torch table is left alone"
     )
     parser.add_argument("--check", action="store_true", help="compare with the committed tables, write nothing")
+    parser.add_argument(
+        "--skip", action="append", default=[], metavar="VERSION:HEADER", help="a HIP header that is of another version"
+    )
     arguments = parser.parse_args()
-    read = read_all(arguments.cuda, arguments.hip)
+    skipped = {
+        label: {s.split(":", 1)[1] for s in arguments.skip if s.startswith(f"{label}:")}
+        for label in (s.label for s in arguments.hip)
+    }
+    hip = [replace(s, skip=frozenset(skipped[s.label])) for s in arguments.hip]
+    read = read_all(arguments.cuda, hip)
     tables = derive(read)
     declared = facts(read, tables)
     tables.pop(TABLE, None)

@@ -20,15 +20,23 @@ _CUDA_DEVICE_MACROS = (
 
 @dataclass(frozen=True)
 class HeaderSet:
-    """Headers of one vendor and version: ``label`` is the version people name (``13.0``, ``6.4``)."""
+    """Headers of one vendor and version.
+
+    Attributes:
+        label: the version people name (``13.0``, ``6.4``).
+        roots: include directories.
+        skip: headers that belong to another version than the label says: they prove nothing about it.
+        clang: compiler whose own headers libclang uses.
+    """
 
     label: str
     roots: tuple[Path, ...]
+    skip: frozenset[str] = frozenset()
     clang: str = "clang++-22"
 
     def has(self, header: str) -> bool:
         """True when some root holds the header."""
-        return any((root / header).is_file() for root in self.roots)
+        return header not in self.skip and any((root / header).is_file() for root in self.roots)
 
     def _source(self, headers: tuple[str, ...]) -> str:
         return "".join(f"#include <{header}>\n" for header in headers if self.has(header))
