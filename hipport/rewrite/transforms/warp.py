@@ -139,7 +139,7 @@ def _is_cuda(parsed: ParsedFile, context: Context, start: int, name: bytes) -> b
     """A use of CUDA's own function: in text that both builds see, not the project's macro, not a member."""
     if not context.shared(start) or name in parsed.defined or name in context.project.macros:
         return False
-    return not _qualified(parsed, start) and not _declared(parsed, name)
+    return not _qualified(parsed.data, start) and not _declared(parsed, name)
 
 
 _STATEMENT_WORDS = rb"return|else|do|case|throw|co_return|co_yield|and|or|not|xor"
