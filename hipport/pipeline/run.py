@@ -30,7 +30,7 @@ from hipport.pipeline.engine import Progress
 from hipport.pipeline.globs import matcher
 from hipport.pipeline.kinds import Kind, kind_of
 from hipport.pipeline.session import SUPPORT, Session
-from hipport.pipeline.walk import Inputs, find_inputs, tree_root
+from hipport.pipeline.walk import Inputs, find_inputs, names_below, tree_root
 
 _MOST_FILES_AROUND = 20_000
 
@@ -231,9 +231,8 @@ def _around(request: Request, inputs: Inputs, out: Path) -> set[str]:
     """Source files of the root that are not inputs: includes may name them. Empty when the root is huge."""
     if inputs.scope == ("",):
         return set()
-    found = find_inputs((inputs.root,), inputs.root, matcher(request.exclude), out, limit=_MOST_FILES_AROUND)
-    paths = {f.path for f in found.files if kind_of(f.path, b"") is Kind.SOURCE}
-    return paths if len(found.files) < _MOST_FILES_AROUND else set()
+    names = names_below(inputs.root, matcher(request.exclude), out, _MOST_FILES_AROUND)
+    return set() if len(names) >= _MOST_FILES_AROUND else {n for n in names if kind_of(n, b"") is Kind.SOURCE}
 
 
 def _ours(path: str) -> bool:

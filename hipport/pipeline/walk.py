@@ -14,6 +14,8 @@ from hipport.emit.transaction import STATE_DIR
 
 _SKIPPED_FOLDERS = {".git", ".hg", ".svn", ".jj", "__pycache__", ".venv", STATE_DIR}
 
+_Identity = tuple[int, int]  # device and inode
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -72,16 +74,15 @@ def find_inputs(
     excluded: Callable[[str], bool],
     out: Path,
     follow_links: bool = True,
-    limit: int = 0,
 ) -> Inputs:
-    """Walk the inputs, up to ``limit`` files unless it is 0.
+    """Walk the inputs.
 
     Links are followed, each folder at most once along a path; pipes, sockets, devices and links that lead nowhere are
     reported. Version control folders, ``out`` and other output trees of hipport are left out.
     """
     root = root.absolute()
     found = Inputs(root, scope=tuple(sorted({_relative(g, root) for g in inputs})))
-    walker = _Walker(found, excluded, os.path.realpath(out), follow_links, limit)
+    walker = _Walker(found, excluded, _identity(out), follow_links)
     for given in inputs:
         walker.visit(str(given.absolute()), _relative(given, root), ())
     unique = {f.path: f for f in found.files}
@@ -95,19 +96,48 @@ def _relative(path: Path, root: Path) -> str:
     return "" if relative == "." else relative.replace(os.sep, "/")
 
 
+def names_below(root: Path, excluded: Callable[[str], bool], out: Path, limit: int) -> list[str]:
+    """Paths of files below ``root``, without links and without looking at them; stops after ``limit`` files."""
+    found: list[str] = []
+    own = _identity(out)
+    pending = [""]
+    while pending and len(found) < limit:
+        folder = pending.pop()
+        try:
+            entries = sorted(os.scandir(f"{root}/{folder}"), key=lambda e: e.name)
+        except OSError:
+            continue
+        for entry in entries:
+            path = f"{folder}{entry.name}"
+            if entry.is_symlink() or excluded(path):
+                continue
+            if not entry.is_dir():
+                found.append(path)
+            elif entry.name not in _SKIPPED_FOLDERS and _identity(Path(entry.path)) != own:
+                pending.append(f"{path}/")
+    return found
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
+
+
 class _Walker:
     def __init__(
-        self, found: Inputs, excluded: Callable[[str], bool], out: str, follow_links: bool, limit: int
+        self, found: Inputs, excluded: Callable[[str], bool], out: _Identity | None, follow_links: bool
     ) -> None:
         self.found = found
-        self.limit = limit
         self.excluded = excluded
         self.out = out
         self.follow_links = follow_links
 
-    def visit(self, absolute: str, path: str, parents: tuple[tuple[int, int], ...]) -> None:
+    def visit(self, absolute: str, path: str, parents: tuple[_Identity, ...]) -> None:
         """One file or folder; ``parents`` are the folders above it, to see loops."""
-        if (path and self.excluded(path)) or (self.limit and len(self.found.files) >= self.limit):
+        if path and self.excluded(path):
             return
         link = os.path.islink(absolute)  # noqa: PTH114 - paths are strings here: this loop is hot
         if link and not self.follow_links:
@@ -129,15 +159,13 @@ class _Walker:
         else:
             self._skip(path, "HP931", Severity.WARNING, "not a regular file (pipe, socket or device): left out", "")
 
-    def _folder(
-        self, absolute: str, path: str, parents: tuple[tuple[int, int], ...], identity: tuple[int, int]
-    ) -> None:
+    def _folder(self, absolute: str, path: str, parents: tuple[_Identity, ...], identity: _Identity) -> None:
         if path and os.path.basename(path) in _SKIPPED_FOLDERS:  # noqa: PTH119 - paths are strings here
             return
         if identity in parents:
             self._skip(path, "HP932", Severity.WARNING, "the link leads to a folder above it: left out", "")
             return
-        if path and (os.path.realpath(absolute) == self.out or _is_output_tree(absolute)):
+        if path and (identity == self.out or _is_output_tree(absolute)):
             return
         try:
             names = sorted(os.listdir(absolute))  # noqa: PTH208
