@@ -10,6 +10,7 @@ disk) is never kept.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import posixpath
@@ -160,14 +161,14 @@ class BuildCache:
         path = self._list_path(job)
         try:
             lists = json.loads(path.read_bytes())
-            if all(isinstance(item, str) for row in lists for item in row):
-                return [list(row) for row in lists]
+            if isinstance(lists, list) and all(_is_list_of_paths(row) for row in lists):
+                return lists
         except FileNotFoundError:
             return []
         except (OSError, ValueError, TypeError):
             pass
         self.damaged.append(path.name)
-        path.unlink(missing_ok=True)
+        _remove(path)
         return []
 
     def _load(self, key: str, job: Job) -> Compiled | None:
@@ -185,9 +186,18 @@ class BuildCache:
         except (OSError, ValueError, KeyError, TypeError, zstandard.ZstdError):
             pass
         self.damaged.append(job.label)
-        path.unlink(missing_ok=True)
-        self._entry(key, ".zst").unlink(missing_ok=True)
+        _remove(path)
+        _remove(self._entry(key, ".zst"))
         return None
+
+
+def _is_list_of_paths(row: object) -> bool:
+    return isinstance(row, list) and all(isinstance(item, str) for item in row)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _digest(*parts: object) -> str:

@@ -74,7 +74,7 @@ CATEGORIES = (
     _category(
         "HP802",
         "undeclared name",
-        r"undeclared identifier '([^']+)'|unknown type name '([^']+)'"
+        r"(?:use of )?undeclared identifier '([^']+)'|unknown type name '([^']+)'"
         r"|no (?:member|type|template|variable)[^']*'([^']+)'|use of undeclared|has not been declared"
         r"|no template named '([^']+)'|expected namespace name",
         "a name HIP does not have: hipport query NAME",

@@ -126,7 +126,7 @@ def command(
     if plan_only:
         return _print_plan(plan, chosen, sdk, as_json)
 
-    progress = _Progress(len(plan) + (len(chosen) if host or link_name else 0), quiet or as_json)
+    progress = _Progress(len(plan) + (len(chosen) if host or link_name else 0), quiet)
     workshop = Workshop(
         tree=sources,
         sdk=sdk,
