@@ -1,0 +1,2 @@
+#pragma once
+#include <hipport/cute/cuda_names.h>

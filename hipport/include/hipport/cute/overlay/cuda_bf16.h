@@ -1,0 +1,2 @@
+#pragma once
+#include <hipport/bf16.h>

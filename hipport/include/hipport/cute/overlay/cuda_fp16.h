@@ -1,0 +1,2 @@
+#pragma once
+#include <hipport/half.h>

@@ -1,0 +1,2 @@
+// Instructions that no AMD target has: CuTe only lists them.
+#pragma once

@@ -1,0 +1,41 @@
+// How a wavefront holds a 16x16 accumulator tile and its operands, per target.
+//
+// The matrix instruction is issued with A and B exchanged, so that it computes the transposed product and a lane owns one
+// row of D: row `lane % 16`, and of that row the columns `first_column(lane) + v * column_stride` for its values v. The
+// operands are held the same way over K, so that an accumulator, converted to 16 bits, is the A operand of the next product
+// without leaving its registers (gfx11 excepted, whose operands are replicated).
+//
+// Sources: AMD CDNA2/CDNA3/CDNA4 ISA guides, "Matrix Arithmetic Instructions"; RDNA3/RDNA4 ISA guides, "WMMA".
+#pragma once
+
+#include <hip/hip_runtime.h>
+
+namespace hipport::tile {
+
+// Lanes of a wavefront; the host pass is told by the build, which compiles for one family at a time.
+inline constexpr int wave_size = __AMDGCN_WAVEFRONT_SIZE;
+
+inline constexpr int rows = 16;
+inline constexpr int columns = 16;
+inline constexpr int values = rows * columns / wave_size;  // accumulator registers of a lane
+inline constexpr int lanes_per_row = wave_size / rows;
+
+#if defined(__gfx1100__) || defined(__gfx1101__) || defined(__gfx1102__) || defined(__gfx1103__)
+inline constexpr int column_stride = 2;
+__device__ constexpr int first_column(int lane) { return lane / rows; }
+#else
+inline constexpr int column_stride = 1;
+__device__ constexpr int first_column(int lane) { return lane / rows * values; }
+#endif
+
+// Row of a thread inside the rows of its block: wavefronts are stacked, 16 rows each.
+__device__ constexpr int row_of_thread(int thread) { return thread / wave_size * rows + thread % rows; }
+
+// Reduce a value over the lanes that share a row.
+template <class T, class Operator>
+__device__ __forceinline__ T reduce_row(T x, Operator& op) {
+  for (int distance = rows; distance < wave_size; distance *= 2) x = op(x, __shfl_xor(x, distance, wave_size));
+  return x;
+}
+
+}  // namespace hipport::tile
