@@ -44,6 +44,7 @@ def command(out: Path | None, file: Path | None, full: bool, as_json: bool) -> i
                 "edits": counts.edits,
                 "diagnostics": counts.diagnostics,
                 "severities": counts.severities,
+                "passthrough_severities": counts.passthrough,
                 "lines": counts.lines,
                 "lines_unchanged": counts.lines_unchanged,
                 "licence_files": list(manifest.licence_files),

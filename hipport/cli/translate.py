@@ -229,10 +229,10 @@ def tree_diff(outcome: Outcome) -> Iterator[bytes]:
 
 
 def _print(outcome: Outcome, verbose: bool, err: bool = False) -> None:
-    from hipport.emit.manifest import counts_of
+    from hipport.core import FileState
+    from hipport.emit.manifest import counts_of, findings
 
     counts = counts_of(outcome.manifest)
-    diagnostics = outcome.manifest.all_diagnostics()
     states = ", ".join(f"{n:,} {state}" for state, n in counts.files.items())
     written = plural(len(outcome.changes) - len(outcome.removed), "file") + " written"
     removed = f", {len(outcome.removed):,} removed" if outcome.removed else ""
@@ -251,12 +251,15 @@ def _print(outcome: Outcome, verbose: bool, err: bool = False) -> None:
         click.echo(f"discarded, backup: {outcome.out.name}/{path}", err=err)
     click.echo(f"findings: {by_severity(counts.severities)}", err=err)
     if verbose:
-        for d in diagnostics:
+        for d in outcome.manifest.all_diagnostics():
             click.echo(d.format(), err=err)
     else:
-        print_findings(diagnostics, err=err)
+        print_findings(findings(outcome.manifest, passthrough=False), err=err)
+    if any(counts.passthrough.values()):
+        n = counts.files[FileState.PASSTHROUGH.value]
+        click.echo(f"in {plural(n, 'file')} passed through as they are: {by_severity(counts.passthrough)}", err=err)
     if counts.need_person:
-        example = next(d.id for d in diagnostics if d.severity.needs_person)
+        example = next(d.id for d in outcome.manifest.all_diagnostics() if d.severity.needs_person)
         click.echo(f"next: hipport report for the whole list, hipport explain {example} for what one means", err=err)
 
 
@@ -270,6 +273,7 @@ def _json(outcome: Outcome, stale: list[str], code: int) -> dict[str, object]:
         "files": counts.files,
         "edits": counts.edits,
         "severities": counts.severities,
+        "passthrough_severities": counts.passthrough,
         "lines": counts.lines,
         "lines_unchanged": counts.lines_unchanged,
         "translated_now": outcome.n_translated,

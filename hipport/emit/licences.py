@@ -7,7 +7,9 @@ import re
 _HEAD_BYTES = 8192
 _LINES = 12
 _LINE_CHARACTERS = 160
-_NOTICE = re.compile(rb"^.*?(SPDX-[A-Za-z-]+:.*|(?:Copyright|\(c\)|\xc2\xa9)\s.*\d{4}.*)$", re.IGNORECASE | re.MULTILINE)
+_NOTICE = re.compile(
+    rb"^.*?(SPDX-[A-Za-z-]+:.*|(?:Copyright|\(c\)|\xc2\xa9)\s.*\d{4}.*)$", re.IGNORECASE | re.MULTILINE
+)
 _FILE = re.compile(r"(?:^|/)(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|COPYRIGHT)(?:[._-][^/]*)?$", re.IGNORECASE)
 
 

@@ -324,40 +324,63 @@ def load_manifest(tree: Path) -> Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Totals of a tree, for the summary line, the summary file and the report."""
+    """Totals of a tree, for the summary line, the summary file and the report.
+
+    Attributes:
+        files: by state.
+        edits: by rule.
+        diagnostics: places by id, pass-through files left out.
+        severities: the same by severity.
+        passthrough: places by severity in files that are copied byte for byte by policy (vendored CUTLASS).
+        lines: of analysed files; copied ones would flatter the share.
+        lines_unchanged: of them.
+    """
 
     files: dict[str, int] = field(default_factory=dict)
     edits: dict[str, int] = field(default_factory=dict)
     diagnostics: dict[str, int] = field(default_factory=dict)
     severities: dict[str, int] = field(default_factory=dict)
+    passthrough: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     lines_unchanged: int = 0
 
     @property
     def need_person(self) -> int:
         """Findings that make translate exit with 1."""
-        return sum(n for s, n in self.severities.items() if Severity(s).needs_person)
+        return sum(n for table in (self.severities, self.passthrough) for s, n in table.items() if _needs_person(s))
+
+
+def _needs_person(severity: str) -> bool:
+    return Severity(severity).needs_person
 
 
 def counts_of(manifest: Manifest) -> Counts:
-    """Totals; lines count analysed files only, so that copied files do not flatter the share."""
-    analysed = [
-        f for f in manifest.files if f.kind != "support" and f.state in (FileState.TRANSLATED, FileState.UNCHANGED)
-    ]
-    found = manifest.all_diagnostics()
+    """Totals of a manifest."""
+    own = [f for f in manifest.files if f.kind != "support"]
+    analysed = [f for f in own if f.state in (FileState.TRANSLATED, FileState.UNCHANGED)]
     ids: Counter[str] = Counter()
     severities: Counter[str] = Counter()
-    for d in found:
+    passthrough: Counter[str] = Counter()
+    for d in findings(manifest, passthrough=False):
         ids[d.id] += d.count
         severities[d.severity.value] += d.count
+    for d in findings(manifest, passthrough=True):
+        passthrough[d.severity.value] += d.count
     return Counts(
-        files=dict(sorted(Counter(f.state.value for f in manifest.files if f.kind != "support").items())),
+        files=dict(sorted(Counter(f.state.value for f in own).items())),
         edits=dict(sorted(Counter(e.rule for f in manifest.files for e in f.edits).items())),
         diagnostics=dict(sorted(ids.items())),
         severities={s.value: severities[s.value] for s in Severity},
+        passthrough={s.value: passthrough[s.value] for s in Severity},
         lines=sum(f.lines for f in analysed),
         lines_unchanged=sum(f.lines_unchanged for f in analysed),
     )
+
+
+def findings(manifest: Manifest, passthrough: bool) -> list[Diagnostic]:
+    """Findings in pass-through files, or all others; by path, line, column, id."""
+    copied = {f.path for f in manifest.files if f.state is FileState.PASSTHROUGH}
+    return [d for d in manifest.all_diagnostics() if (d.path in copied) == passthrough]
 
 
 def dump_summary(manifest: Manifest) -> bytes:
@@ -383,6 +406,7 @@ def dump_summary(manifest: Manifest) -> bytes:
         "edits": counts.edits,
         "diagnostics": counts.diagnostics,
         "severities": counts.severities,
+        "passthrough_severities": counts.passthrough,
         "hand_edits": sorted(f.output_path for f in manifest.files if f.patch_sha256),
         "licence_files": list(manifest.licence_files),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hipport.core import Diagnostic, FileState, Severity
-from hipport.emit.manifest import EditRecord, FileRecord, Manifest, counts_of
+from hipport.emit.manifest import EditRecord, FileRecord, Manifest, counts_of, findings
 
 _SHOWN_PLACES = 20
 _CODE_CHARACTERS = 100
@@ -71,11 +71,13 @@ def render_markdown(manifest: Manifest, titles: Mapping[str, str], full: bool = 
         manifest=manifest,
         counts=counts,
         share=percent(counts.lines_unchanged, counts.lines),
-        findings=finding_groups(manifest.all_diagnostics(), titles, None if full else _SHOWN_PLACES),
+        findings=finding_groups(findings(manifest, passthrough=False), titles, None if full else _SHOWN_PLACES),
         rules=[(rule, titles.get(rule, ""), n) for rule, n in counts.edits.items()],
         files=file_sections(manifest),
         hand_edits=[f for f in manifest.files if f.patch_sha256 or f.conflict],
-        passed_through=[f for f in manifest.files if f.state in (FileState.PASSTHROUGH, FileState.FAILED)],
+        failed=[f for f in manifest.files if f.state is FileState.FAILED],
+        n_passed_through=sum(f.state is FileState.PASSTHROUGH for f in manifest.files),
+        passed_through=finding_groups(findings(manifest, passthrough=True), titles, 0),
         notices=licence_table(manifest),
     )
     return re.sub(r"\n{3,}", "\n\n", text)

@@ -55,13 +55,23 @@ def test_what_a_reviewer_needs_is_there() -> None:
         "| 5 | HP199 (unsafe) | `a\\|b` | `` `c` `` |",
         "- edited.cu\n",
         "- stuck.cu: **not applied, waits for a merge**",
-        "- big.cu (failed)",
+        "- big.cu: could not be analysed",
         "Licence files: LICENSE.",
         "| Copyright (c) 2023, Tri Dao. | 2 |",
         "| targets | gfx942, gfx1100 |",
     ):
         assert expected in text
     assert text.index("ERROR HP910") < text.index("WARNING HP933")
+
+
+def test_passed_through_files_are_counted_apart() -> None:
+    found = tuple(finding("HP911", Severity.WARNING, "csrc/cutlass/x.h", n, count=3) for n in (1, 2))
+    vendored = record("csrc/cutlass/x.h", state=FileState.PASSTHROUGH, diagnostics=found)
+    text = render_markdown(Manifest("", "r" * 64, TranslateOptions(), (vendored,)), {"HP911": "Tensor cores"})
+    assert "1 files passed through by policy (`csrc/cutlass/**`)" in text
+    assert "| warning HP911: Tensor cores | 6 |" in text
+    assert "**6** findings that need a person" in text
+    assert "| findings | 0 error, 0 warning, 0 note |" in text
 
 
 def test_the_same_manifest_gives_the_same_report() -> None:
