@@ -152,17 +152,13 @@ HIPPORT_FP8(e5m2, E5m2Format)
 // -- integers ---------------------------------------------------------------------------------------------------------------
 template <class To, class From> HIPPORT_PTX To cvt(From x) { return static_cast<To>(x); }
 template <class To, class From> HIPPORT_PTX To cvt_sat(From x) {
-  if constexpr (detail::is_signed<From> && !detail::is_signed<To>) {
-    if (x < 0) return To(0);
-    using U = detail::u_of<From>;
-    return U(x) > (sizeof(To) < sizeof(From) ? U(detail::highest<To>) : ~U(0)) ? detail::highest<To> : static_cast<To>(x);
-  } else if constexpr (sizeof(To) < sizeof(From)) {
-    return x < From(detail::lowest<To>) ? detail::lowest<To>
-                                        : x > From(detail::highest<To>) ? detail::highest<To> : static_cast<To>(x);
-  } else if constexpr (detail::is_signed<To> && !detail::is_signed<From> && sizeof(To) == sizeof(From)) {
-    return x > From(detail::highest<To>) ? detail::highest<To> : static_cast<To>(x);
+  constexpr unsigned long long high = static_cast<unsigned long long>(detail::highest<To>);
+  if constexpr (!detail::is_signed<From>) {
+    return static_cast<unsigned long long>(x) > high ? detail::highest<To> : static_cast<To>(x);
+  } else if constexpr (!detail::is_signed<To>) {
+    return x < 0 ? To(0) : static_cast<unsigned long long>(x) > high ? detail::highest<To> : static_cast<To>(x);
   } else {
-    return static_cast<To>(x);
+    return detail::clamp_to<To, long long>(x);
   }
 }
 /// cvt.pack.sat: two saturated integers of `Bits` bits, `a` above `b`; for small ones `c` moves up to make room.
