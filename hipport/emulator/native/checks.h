@@ -1,0 +1,30 @@
+// What the emulator looks for while it runs, beyond what the hardware would notice.
+#pragma once
+
+#include "machine.h"
+
+namespace hipemu {
+
+// Records a finding at this instruction; the launch goes on.
+void report(Wave &w, const Inst *i, const char *id, const std::string &message, int lane, u64 address);
+void global_out_of_bounds(Wave &w, const Inst *i, u64 address, u32 bytes, int lane, bool store);
+// After addresses are resolved: LDS races, uninitialised LDS, bank conflicts, coalescing. `active`: lanes before bounds.
+void observe_access(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes, bool store, u64 active, const Access &a);
+
+// Checks that look at every instruction (registers, waits).
+constexpr u32 kHookedChecks = HIPEMU_CHECK_UNINITIALISED | HIPEMU_CHECK_WAITCNT | HIPEMU_CHECK_MASKS;
+void before_instruction(Wave &w, const Inst *i);
+void after_instruction(Wave &w, const Inst *i);
+
+// Life of the state behind the checks.
+void start_shadow(Wave &w, u32 user_sgprs);
+void release_shadow(Wave &w);
+void start_lds_shadow(Workgroup &g);
+void release_lds_shadow(Workgroup &g);
+void finish_wave(Wave &w);
+void check_barrier(Workgroup &g);  // all waves have arrived
+void barrier_opened(Workgroup &g); // a new epoch begins
+struct Statistics;
+void collect_statistics(Wave &w, Statistics &into);
+
+} // namespace hipemu

@@ -1,0 +1,94 @@
+// A kernel launch in progress: what waves and checks need to know, and where findings go.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "arena.h"
+#include "hostcall.h"
+#include "program.h"
+
+namespace hipemu {
+
+struct Finding {
+    std::string id, message, kernel, instruction, source_file;
+    u32 source_line = 0;
+    u64 pc = 0;
+    u32 workgroup[3] = {0, 0, 0};
+    u32 wave = 0, lane = 0;
+    u64 address = 0, occurrences = 1;
+};
+
+struct Options {
+    u32 threads = 0, deterministic = 1, checks = 0;
+    u64 max_instructions = 0;
+    u32 poison = 0xCDCDCDCD, quantum = 0, reverse_waves = 0, max_findings = 0, stop_at_finding = 0;
+};
+
+struct Statistics {
+    u64 instructions = 0, waves = 0, workgroups = 0, nanoseconds = 0, lds_accesses = 0, lds_conflict_cycles = 0, global_accesses = 0,
+        global_segments = 0, global_minimum = 0, mfma = 0, scratch_bytes = 0;
+    void add(const Statistics &o);
+};
+
+
+struct Device {
+    const TargetInfo *target = nullptr;
+    std::string objdump, cache_dir;
+    Arena arena;
+    Options options;
+    std::mutex launch_mutex, findings_mutex, output_mutex;
+    std::deque<Finding> findings;
+    Statistics totals;
+    hipemu_output_fn output = nullptr;
+    void *output_user = nullptr;
+    u64 launches = 0;
+    Hostcall hostcall;
+
+    Device(const TargetInfo *t, u64 arena_bytes, u64 memory_bytes);
+    void print(hipemu_stream stream, std::string_view text);
+};
+
+struct Launch {
+    Device *device = nullptr;
+    const Program *program = nullptr;
+    const KernelCode *kernel = nullptr;
+    Options options;
+    u32 grid[3], block[3], groups[3];
+    u32 lds_bytes = 0, scratch_bytes = 0; // scratch per lane
+    const u8 *kernarg = nullptr;
+    u64 dispatch_packet = 0, multigrid = 0;
+    u32 threads_per_group = 0, waves_per_group = 0;
+    std::atomic<bool> stop{false};
+    std::atomic<u64> instructions{0};
+    std::atomic<u64> memory_changes{0};
+    bool cooperative = false;
+    std::atomic<u32> grid_phase{1};
+    u64 grid_arrived = 0;
+    std::mutex mutex;
+    hipemu_status status = HIPEMU_OK;
+    std::string error;
+    u64 dropped = 0, kept = 0;
+    std::map<std::pair<std::string, u64>, size_t> seen; // (id, pc) -> finding index
+    Statistics statistics;
+
+    // Adds a finding (or counts it); `fatal` ends the launch with `status`.
+    void report(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address,
+                hipemu_status fatal = HIPEMU_OK);
+};
+
+// Grid barrier of cooperative launches.
+bool grid_open(Launch &launch, const Wave &w);
+void grid_arrive(Launch &launch, Wave &w);
+void launch_instructions(Launch &launch, u64 n); // counts against max_instructions
+
+hipemu_status run_launch(Launch &launch);
+// Runs one wave of a throw-away workgroup from state->pc (tests).
+hipemu_status run_single_wave(Device &device, const Program &program, hipemu_wave_state &state);
+
+} // namespace hipemu

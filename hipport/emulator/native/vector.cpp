@@ -1,0 +1,351 @@
+// How vector instructions run: fetch sources as rows, call the lane function, store under EXEC. Everything that modifies
+// operands or results takes the slow path in run_vector_modified.
+#include <xmmintrin.h>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+
+#include "lanes.h"
+
+namespace hipemu {
+
+namespace {
+
+struct alignas(64) Pairs {
+    u32 lane[2 * kLanes];
+};
+
+[[gnu::noinline]] const u32 *broadcast(const Wave &w, const Operand &o, Pairs &tmp) {
+    u32 low = read32(w, o);
+    for (int l = 0; l < kLanes; ++l) tmp.lane[l] = low;
+    if (o.width > 1) {
+        u32 high = u32(read64(w, o) >> 32);
+        for (int l = 0; l < kLanes; ++l) tmp.lane[kLanes + l] = high;
+    } else {
+        for (int l = 0; l < kLanes; ++l) tmp.lane[kLanes + l] = 0;
+    }
+    return tmp.lane;
+}
+
+inline const u32 *fetch(const Wave &w, const Operand &o, Pairs &tmp) {
+    if (__builtin_expect(o.kind == Kind::vgpr, 1)) return w.v[o.index].lane;
+    if (o.kind == Kind::constant) return w.constants[o.index].lane;
+    return broadcast(w, o, tmp);
+}
+
+inline void finish_masks(Wave &w, const Inst *i, const LaneArgs &x, u64 exec) {
+    if (i->op->flags & kCompareExec) {
+        w.set_exec(x.mask_out & exec);
+        if (i->o[4].kind == Kind::sgpr && i->o[4].index != kExec) write_mask(w, i->o[4], x.mask_out & exec);
+    } else if (i->o[4].kind == Kind::sgpr) {
+        write_mask(w, i->o[4], x.mask_out & exec);
+    }
+}
+
+u32 type_bits(Type t) {
+    switch (t) {
+    case Type::b16: case Type::u16: case Type::i16: case Type::f16: case Type::bf16: return 16;
+    case Type::b64: case Type::u64: case Type::i64: case Type::f64: case Type::pkf32: return 64;
+    default: return 32;
+    }
+}
+
+// Rounding and denormals of this instruction for the host's float unit.
+struct HostFloat {
+    u32 saved = 0;
+    bool changed = false;
+    HostFloat(const Wave &w, const Inst *i) {
+        if (!w.special_mode) return;
+        bool wide = false, is_float = false;
+        for (Type t : i->op->types) {
+            wide |= t == Type::f64 || t == Type::f16 || t == Type::pkf16;
+            is_float |= wide || t == Type::f32 || t == Type::pkf32 || t == Type::bf16;
+        }
+        if (!is_float) return;
+        static const u32 rounding[4] = {0x0000, 0x4000, 0x2000, 0x6000}; // even, +inf, -inf, zero
+        u32 round = wide ? w.mode >> 2 & 3 : w.mode & 3, denormal = wide ? w.mode >> 6 & 3 : w.mode >> 4 & 3;
+        bool half = false;
+        for (Type t : i->op->types) half |= t == Type::f16 || t == Type::pkf16;
+        // v_cvt_f16_f32 and v_cvt_f32_f16 honour the mode themselves.
+        if (half && (round || denormal != 3) && !(i->op->flags & kOwnModifiers) && i->op->info != kOwnRounding)
+            unimplemented(i, "half-precision arithmetic with this rounding or denormal mode");
+        saved = _mm_getcsr();
+        u32 flush = (denormal & 1 ? 0 : 0x0040) | (denormal & 2 ? 0 : 0x8000); // inputs, outputs
+        _mm_setcsr((saved & ~0xe040u) | rounding[round] | flush);
+        changed = true;
+    }
+    ~HostFloat() { if (changed) _mm_setcsr(saved); }
+};
+
+} // namespace
+
+void store_lanes(u32 *row, const u32 *values, u64 exec) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < kLanes; l += 16)
+        _mm512_mask_storeu_epi32(row + l, __mmask16(exec >> l), _mm512_loadu_si512(values + l));
+#else
+    if (exec == ~0ull) {
+        std::memcpy(row, values, sizeof(Row));
+        return;
+    }
+    for (int l = 0; l < kLanes; ++l) row[l] = exec >> l & 1 ? values[l] : row[l];
+#endif
+}
+
+u64 mask_of(const u32 *values) {
+#if defined(__AVX512F__)
+    u64 mask = 0;
+    for (int l = 0; l < kLanes; l += 16) {
+        __m512i x = _mm512_loadu_si512(values + l);
+        mask |= u64(_mm512_test_epi32_mask(x, x)) << l;
+    }
+    return mask;
+#else
+    u64 mask = 0;
+    for (int l = 0; l < kLanes; ++l) mask |= u64(values[l] != 0) << l;
+    return mask;
+#endif
+}
+
+const Inst *run_vector(Wave &w, const Inst *i) {
+    if (__builtin_expect(w.special_mode, 0)) return run_vector_modified(w, i);
+    u64 exec = w.exec();
+    if (__builtin_expect(exec == 0, 0)) {
+        LaneArgs none{};
+        finish_masks(w, i, none, 0);
+        return i + 1;
+    }
+    Pairs out, tmp[3];
+    LaneArgs x;
+    x.out = out.lane;
+    x.exec = exec;
+    x.wave = &w;
+    x.inst = i;
+    x.mask_in = i->o[5].kind != Kind::none ? read_mask(w, i->o[5]) : 0;
+    switch (i->n) {
+    case 3: x.src[2] = fetch(w, i->o[3], tmp[2]); [[fallthrough]];
+    case 2: x.src[1] = fetch(w, i->o[2], tmp[1]); [[fallthrough]];
+    case 1: x.src[0] = fetch(w, i->o[1], tmp[0]);
+    }
+    i->lane(x);
+    if (i->o[0].kind == Kind::vgpr) {
+        u32 *row = w.v[i->o[0].index].lane;
+        store_lanes(row, out.lane, exec);
+        if (i->o[0].width == 2) store_lanes(row + kLanes, out.lane + kLanes, exec);
+    }
+    finish_masks(w, i, x, exec);
+    return i + 1;
+}
+
+const Inst *run_vector_modified(Wave &w, const Inst *i) {
+    u64 exec = w.exec();
+    const Op &op = *i->op;
+    const Type *types = op.types.data();
+    Pairs out, tmp[3];
+    LaneArgs x{};
+    x.out = out.lane;
+    x.exec = exec;
+    x.wave = &w;
+    x.inst = i;
+    x.mask_in = i->o[5].kind != Kind::none ? read_mask(w, i->o[5]) : 0;
+    // Types of value sources, in order.
+    Type source_type[3] = {Type::b32, Type::b32, Type::b32};
+    int n = 0;
+    for (size_t k = 1; k < op.types.size() && n < 3; ++k)
+        if (op.types[k] != Type::mask) source_type[n++] = types[k];
+    if ((op.flags & kReadsDst) && n < 3) source_type[n] = types[0];
+    u64 write = exec;
+    for (int k = 0; k < i->n; ++k) {
+        Operand o = i->o[k + 1];
+        if (w.index_mode >> k & 1 && o.kind == Kind::vgpr) o.index = (o.index + (w.s[kM0] & 0xff)) & 511;
+        const u32 *row = fetch(w, o, tmp[k]);
+        x.src[k] = row;
+        bool dpp = i->dpp && k == 0;
+        if (!dpp && !o.modifiers && !o.sdwa) continue;
+        Type type = source_type[k];
+        u32 bits = type_bits(type);
+        u32 *t = tmp[k].lane;
+        if (dpp) {
+            Pairs moved;
+            for (int l = 0; l < kLanes; ++l) {
+                u32 from = i->dpp[l];
+                bool valid = from != 255 && ((i->flags & kDppFetchInactive) || (exec >> from & 1));
+                moved.lane[l] = valid ? row[from] : 0;
+                moved.lane[l + kLanes] = valid && bits == 64 ? row[from + kLanes] : 0;
+                bool enabled = (i->dpp_rows >> (l >> 4) & 1) && (i->dpp_rows >> 4 >> (l >> 2 & 3) & 1);
+                if (!enabled || (!valid && !(i->flags & kDppBoundZero))) write &= ~(1ull << l);
+            }
+            std::memcpy(t, moved.lane, sizeof moved);
+        } else if (row != t) {
+            std::memcpy(t, row, bits == 64 ? sizeof(Pairs) : sizeof(Row));
+        }
+        x.src[k] = t;
+        if (o.sdwa) {
+            bool sext = o.modifiers & kSext;
+            for (int l = 0; l < kLanes; ++l) {
+                u32 v = t[l];
+                if (o.sdwa >= kWord0) {
+                    v >>= (o.sdwa - kWord0) * 16;
+                    v = sext ? u32(i32(i16(v))) : u32(u16(v));
+                } else {
+                    v >>= (o.sdwa - kByte0) * 8;
+                    v = sext ? u32(i32(i8(v))) : u32(u8(v));
+                }
+                t[l] = v;
+            }
+        } else if (o.modifiers & kSext) {
+            unimplemented(i, "sext of a whole register");
+        }
+        if (o.modifiers & kHigh)
+            for (int l = 0; l < kLanes; ++l) t[l] >>= 16;
+        if (o.modifiers & (kAbs | kNeg)) {
+            u32 sign = bits == 16 ? 0x8000u : 0x80000000u;
+            u32 *signs = bits == 64 ? t + kLanes : t;
+            u32 keep = o.modifiers & kAbs ? ~sign : ~0u, flip = o.modifiers & kNeg ? sign : 0;
+            if (type != Type::f16 && type != Type::f32 && type != Type::f64 && type != Type::bf16 && type != Type::b32)
+                unimplemented(i, "neg or abs of an integer operand");
+            for (int l = 0; l < kLanes; ++l) signs[l] = (signs[l] & keep) ^ flip;
+        }
+    }
+    {
+        HostFloat host(w, i);
+        if (write) i->lane(x);
+    }
+    Type d = types[0];
+    u32 bits = type_bits(d);
+    if (i->o[0].kind == Kind::vgpr) {
+        if (i->omod || ((i->flags & kClamp) && !(op.flags & kIntegerClamp))) {
+            float scale = i->omod == 1 ? 2.0f : i->omod == 2 ? 4.0f : i->omod == 3 ? 0.5f : 1.0f;
+            bool clamp = (i->flags & kClamp) != 0, zero_nan = (w.mode & kDx10Clamp) || w.group->target->generation >= Generation::gfx12;
+            auto finish = [&](auto v) {
+                if (i->omod) v *= scale;
+                if (clamp) {
+                    if (v != v) v = zero_nan ? 0 : v;
+                    else v = v < 0 ? 0 : v > 1 ? 1 : v;
+                    if (v == 0) v = 0;
+                }
+                return v;
+            };
+            for (int l = 0; l < kLanes; ++l) {
+                if (d == Type::f32) f32::store(out.lane, l, finish(f32::load(out.lane, l)));
+                else if (d == Type::f16) f16::store(out.lane, l, finish(f16::load(out.lane, l)));
+                else if (d == Type::f64) f64::store(out.lane, l, finish(f64::load(out.lane, l)));
+                else unimplemented(i, "clamp or omod of this type");
+            }
+        }
+        u32 to = i->o[0].index;
+        if (w.index_mode & 8) to = (to + (w.s[kM0] & 0xff)) & 511;
+        u32 *row = w.v[to].lane;
+        u8 select = i->o[0].sdwa;
+        if (select) {
+            u32 shift = select >= kWord0 ? (select - kWord0) * 16 : (select - kByte0) * 8;
+            u32 part = (select >= kWord0 ? 0xffffu : 0xffu) << shift;
+            for (int l = 0; l < kLanes; ++l) {
+                u32 v = out.lane[l] << shift & part;
+                if (i->flags & kPreserve) v |= row[l] & ~part;
+                else if (i->flags & kSextUnused) v = u32(i32(v << (32 - shift - (select >= kWord0 ? 16 : 8))) >> (32 - shift - (select >= kWord0 ? 16 : 8)));
+                out.lane[l] = v;
+            }
+        } else if (i->flags & kHigh16) {
+            for (int l = 0; l < kLanes; ++l) out.lane[l] = out.lane[l] << 16 | (row[l] & 0xffff);
+        } else if (bits == 16 && (w.group->target->generation >= Generation::gfx11 || (op.flags & kKeepHigh))) {
+            for (int l = 0; l < kLanes; ++l) out.lane[l] = (out.lane[l] & 0xffff) | (row[l] & 0xffff0000u);
+        }
+        store_lanes(row, out.lane, write);
+        if (i->o[0].width == 2) store_lanes(row + kLanes, out.lane + kLanes, write);
+    }
+    if (i->o[4].kind == Kind::sgpr || (op.flags & kCompareExec)) {
+        if (i->dpp && write != exec) {
+            // Lanes whose write is disabled keep their bit.
+            u64 old = i->o[4].kind == Kind::sgpr ? read_mask(w, i->o[4]) : exec;
+            x.mask_out = (x.mask_out & write) | (old & ~write);
+        }
+        finish_masks(w, i, x, exec);
+    }
+    return i + 1;
+}
+
+// VOP3P: each half of a packed source is chosen by op_sel (for the low result) and op_sel_hi (for the high one).
+const Inst *run_packed(Wave &w, const Inst *i) {
+    u64 exec = w.exec();
+    if (exec == 0) return i + 1;
+    Pairs out, tmp[3];
+    LaneArgs x{};
+    x.out = out.lane;
+    x.exec = exec;
+    x.wave = &w;
+    x.inst = i;
+    u32 all = (1u << i->n) - 1;
+    bool plain = i->op_sel == 0 && (i->op_sel_hi & all) == all && !i->neg_lo && !i->neg_hi;
+    u64 write = exec;
+    for (int k = 0; k < i->n; ++k) {
+        x.src[k] = fetch(w, i->o[k + 1], tmp[k]);
+        if (i->dpp && k == 0) {
+            Row moved;
+            for (int l = 0; l < kLanes; ++l) {
+                u32 from = i->dpp[l];
+                bool valid = from != 255 && ((i->flags & kDppFetchInactive) || (exec >> from & 1));
+                moved.lane[l] = valid ? x.src[0][from] : 0;
+                bool enabled = (i->dpp_rows >> (l >> 4) & 1) && (i->dpp_rows >> 4 >> (l >> 2 & 3) & 1);
+                if (!enabled || (!valid && !(i->flags & kDppBoundZero))) write &= ~(1ull << l);
+            }
+            std::memcpy(tmp[0].lane, moved.lane, sizeof moved);
+            x.src[0] = tmp[0].lane;
+        }
+        if (plain || (i->op->flags & kOwnModifiers)) continue;
+        Type type = i->op->types[std::min<size_t>(k + 1, i->op->types.size() - 1)];
+        if ((i->op->flags & kReadsDst) && k == i->n - 1) type = i->op->types[0];
+        bool low = i->op_sel >> k & 1, high = i->op_sel_hi >> k & 1;
+        u32 neg_low = i->neg_lo >> k & 1, neg_high = i->neg_hi >> k & 1;
+        const u32 *row = x.src[k];
+        u32 *t = tmp[k].lane;
+        if (type == Type::pkf32) {
+            Pairs copy;
+            std::memcpy(copy.lane, row, sizeof copy);
+            for (int l = 0; l < kLanes; ++l) {
+                t[l] = copy.lane[low ? l + kLanes : l] ^ neg_low << 31;
+                t[l + kLanes] = copy.lane[high ? l + kLanes : l] ^ neg_high << 31;
+            }
+            x.src[k] = t;
+        } else if (type == Type::pk16 || type == Type::pkf16) {
+            for (int l = 0; l < kLanes; ++l) {
+                u32 v = row[l];
+                u32 lo = (low ? v >> 16 : v) & 0xffff, hi = (high ? v >> 16 : v) & 0xffff;
+                t[l] = (lo ^ neg_low << 15) | (hi ^ neg_high << 15) << 16;
+            }
+            x.src[k] = t;
+        } else if (type == Type::f32) { // accumulator of a dot product
+            if (neg_low || neg_high) {
+                for (int l = 0; l < kLanes; ++l) t[l] = (neg_high ? row[l] & 0x7fffffff : row[l]) ^ neg_low << 31;
+                x.src[k] = t;
+            }
+        } else if (neg_low || neg_high || low) {
+            unimplemented(i, "op_sel or neg on this operand");
+        }
+    }
+    {
+        HostFloat host(w, i);
+        i->lane(x);
+    }
+    if ((i->flags & kClamp) && !(i->op->flags & kIntegerClamp)) {
+        auto clamp = [](float v) { return v != v ? 0.0f : v < 0 ? 0.0f : v > 1 ? 1.0f : v == 0 ? 0.0f : v; };
+        for (int l = 0; l < kLanes; ++l) {
+            switch (i->op->types[0]) {
+            case Type::pkf32: f32::store(out.lane, l + kLanes, clamp(f32::load(out.lane, l + kLanes))); [[fallthrough]];
+            case Type::f32: f32::store(out.lane, l, clamp(f32::load(out.lane, l))); break;
+            case Type::pkf16:
+                out.lane[l] = float_to_half(clamp(half_to_float(out.lane[l] & 0xffff))) | float_to_half(clamp(half_to_float(out.lane[l] >> 16))) << 16;
+                break;
+            default: unimplemented(i, "clamp of this type");
+            }
+        }
+    }
+    u32 *row = w.v[i->o[0].index].lane;
+    store_lanes(row, out.lane, write);
+    if (i->o[0].width == 2) store_lanes(row + kLanes, out.lane + kLanes, write);
+    return i + 1;
+}
+
+} // namespace hipemu
