@@ -18,6 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from derive import cccl
 from derive.rows import facts_text, table_text
 from derive.sources import HeaderSet
 from derive.tables import derive, facts, read_all, with_exceptions
@@ -56,9 +57,11 @@ def main() -> int:
     read = read_all(arguments.cuda, hip)
     tables = derive(read)
     declared = facts(read, tables)
-    tables.pop(TABLE, None)
+    for own in (TABLE, cccl.TABLE):
+        tables.pop(own, None)
     if arguments.torch:
         tables[TABLE] = with_exceptions(torch_rows(arguments.torch.resolve(), arguments.cuda[-1]), TABLE)
+    tables[cccl.TABLE] = with_exceptions(cccl.cccl_rows(arguments.cuda[-1], hip), cccl.TABLE)
     provenance = [
         f"Derived from the headers of CUDA {', '.join(s.label for s in arguments.cuda)} and HIP "
         f"{', '.join(s.label for s in arguments.hip)} by scripts/derive_api_tables.py; do not edit.",
@@ -86,5 +89,5 @@ def main() -> int:
 if __name__ == "__main__":
     from derive.families import FAMILIES, LIBRARIES
 
-    TITLES = {family.table: family.title for family in (*FAMILIES, *LIBRARIES)} | {TABLE: TITLE}
+    TITLES = {family.table: family.title for family in (*FAMILIES, *LIBRARIES)} | {TABLE: TITLE, cccl.TABLE: cccl.TITLE}
     sys.exit(main())

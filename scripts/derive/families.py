@@ -228,4 +228,14 @@ LIBRARIES: tuple[Family, ...] = (
     ),
     _library("nccl", "NCCL", ("nccl.h",), ("rccl/rccl.h",), r"nccl\.h$", r"(p?nccl|NCCL_)", "HP707", "HP701"),
     _library("nvrtc", "NVRTC", ("nvrtc.h",), ("hip/hiprtc.h",), r"nvrtc\.h$", r"(nvrtc|NVRTC_)", "HP708", "HP701"),
+    _library(
+        "nvtx",
+        "NVTX",
+        ("nvtx3/nvToolsExt.h",),
+        ("roctracer/roctx.h",),
+        r"nvtx3/.*\.h$",
+        r"(nvtx[A-Z]|NVTX_[A-Z])",
+        "HP709",
+        "HP701",
+    ),
 )

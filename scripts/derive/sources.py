@@ -52,6 +52,16 @@ class HeaderSet:
         """Declarations of a family's HIP headers, device functions included; empty when this set lacks them all."""
         return self._read(family.hip, self._hip_flags(family), fatal=True)
 
+    def read_nvcc(self, source: str, extra: list[Path]) -> Declarations:
+        """Declarations below ``extra`` roots when ``source`` is read as nvcc would."""
+        flags = ["-x", "c++", "-std=c++17", *(f"-I{root}" for root in extra), *self._include_flags()]
+        flags += [*_CUDA_DEVICE_MACROS, f"-D__CUDACC_VER_MAJOR__={self.label.split('.')[0]}"]
+        return read(source, flags, extra, self.clang, fatal=False)
+
+    def read_device(self, source: str) -> Declarations:
+        """Declarations of this set when ``source`` is read as HIP device code."""
+        return read(source, self._device_flags(), list(self.roots), self.clang)
+
     def _read(self, headers: tuple[str, ...], flags: list[str], fatal: bool) -> Declarations:
         source = self._source(headers)
         if not source:
@@ -71,6 +81,9 @@ class HeaderSet:
     def _hip_flags(self, family: Family) -> list[str]:
         if not (family.device or family.nvcc):
             return ["-x", "c++", "-std=c++17", "-D__HIP_PLATFORM_AMD__", "-DHIPBLAS_V2", *self._include_flags()]
+        return self._device_flags()
+
+    def _device_flags(self) -> list[str]:
         wrappers = resource_includes(self.clang) / "cuda_wrappers"
         return [
             *("-x", "hip", "--offload-arch=gfx942", "--cuda-device-only", "-nogpuinc", "-nogpulib", "-std=c++17"),
