@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,7 +140,9 @@ def _need_torch(units: Sequence[Unit], torch: Headers | None) -> None:
 
 
 def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None) -> list[str]:
-    flags = [*_MESSAGES, "-ffile-prefix-map=.=."]
+    # The unit id names symbols that device and host code share. Clang makes it from the command line, output included:
+    # it would differ between both passes and from run to run.
+    flags = [*_MESSAGES, f"-cuid={hashlib.sha256(unit.path.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"]
     if settings.std:
         flags.append(f"-std={settings.std}")
     if unit.uses_torch and torch is not None:

@@ -10,10 +10,12 @@ import os
 import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from hipport.build.cache import BuildCache, Compiled, Cost, parse_depfile
 from hipport.build.plan import Job, Pass, command_line
@@ -86,7 +88,7 @@ def run_jobs(
 
     Raises:
         HipportError: the compiler cannot be started, or a result cannot be written. Compilers that run are stopped.
-        KeyboardInterrupt: passed on after they are stopped.
+        KeyboardInterrupt: passed on after they are stopped; a termination signal counts as one.
     """
     waiting: list[tuple[float, float, Job]] = []
     for job in jobs:
@@ -99,7 +101,7 @@ def run_jobs(
     waiting.sort(key=lambda row: -row[0])
 
     running: list[_Running] = []
-    with tempfile.TemporaryDirectory(prefix="hipport-build-") as scratch:
+    with _terminable(), tempfile.TemporaryDirectory(prefix="hipport-build-") as scratch:
         try:
             while waiting or running:
                 used = sum(r.expected_bytes for r in running)
@@ -123,6 +125,23 @@ def run_jobs(
                     time.sleep(_POLL_S)
         finally:
             _stop(running)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """Make SIGTERM raise KeyboardInterrupt, so that compilers do not outlive a build that is told to end."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _start(job: Job, compiler: Path, root: Path, scratch: Path, peak: float) -> _Running:

@@ -150,7 +150,10 @@ def test_a_result_that_cannot_be_written_stops_the_build(tmp_path: Path) -> None
         bench.run("a.cu")
 
 
-def test_interrupt_stops_compilers_and_their_children_and_the_next_run_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_stops_compilers_and_their_children_and_the_next_run_goes_on(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     bench = Bench(tmp_path, {"a.cu": "", "b.cu": "child 60 sleep 60"})
     program = f"""
 import sys
@@ -172,7 +175,7 @@ except KeyboardInterrupt:
     (group,) = children_of(process.pid)
     while len(alive_in(group)) < 2 and time.monotonic() < deadline:  # the compiler and its child
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     assert process.wait(30) == 7
     assert alive_in(group) == []
     (bench.root / "b.cu").write_text("", encoding="utf-8")
