@@ -257,7 +257,7 @@ class Device:
         ToolchainError: the core or a disassembler is missing.
     """
 
-    def __init__(self, target: str = "gfx942", options: Options = Options(), arena_bytes: int = 0) -> None:  # noqa: B008 - frozen
+    def __init__(self, target: str = "gfx942", options: Options = Options(), arena_bytes: int = 0) -> None:
         self.target = target_named(target)
         self.core = api.core()
         config = api.Config(
@@ -290,7 +290,7 @@ class Device:
         self._options = options
 
     def on_output(self, receive: Callable[[int, bytes], None] | None) -> None:
-        """Send text printed by device code to ``receive(stream, text)`` (1 stdout, 2 stderr); None: to this process's."""
+        """Send text that device code prints to ``receive(stream, text)``: 1 stdout, 2 stderr; None: this process."""
         if receive is None:
             self._output = api.OUTPUT(0)
         else:

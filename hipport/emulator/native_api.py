@@ -41,7 +41,7 @@ class EmulatorError(HipportError):
         self.status = status
 
 
-class UnimplementedInstruction(EmulatorError):
+class UnimplementedInstruction(EmulatorError):  # noqa: N818 - the name that the design gives it
     """An opcode, modifier or mode that the emulator does not implement; it never guesses."""
 
 

@@ -197,6 +197,12 @@ struct Decoder {
 
     bool parse_constant(std::string_view s, Type type, Operand &o) {
         i64 x;
+        if (starts(s, "lit(") && s.back() == ')') s = s.substr(4, s.size() - 5); // a literal that could have been inline
+        if (starts(s, "lit64(") && s.back() == ')') {
+            if (!parse_int(s.substr(6, s.size() - 7), x)) return false;
+            o = constant(u64(x), 2);
+            return true;
+        }
         if (parse_int(s, x)) {
             bool hex = s.find("0x") != s.npos;
             u64 bits = u64(x);
@@ -453,7 +459,7 @@ struct Decoder {
         for (size_t k = 0; k < operands.size(); ++k) {
             Type type = k < op.types.size() ? op.types[k] : Type::b32;
             if (!parse_operand(operands[k], type, i.o[k])) {
-                if (op.unit == Unit::control || op.unit == Unit::salu) { // hwreg(...), sendmsg(...): looked at by the opcode
+                if (operands[k].find('(') != operands[k].npos && op.unit == Unit::control) { // hwreg(...), gpr_idx(...): looked at by the opcode
                     i.o[k].kind = Kind::none;
                     continue;
                 }
