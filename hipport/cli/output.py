@@ -14,6 +14,7 @@ from hipport.core import Diagnostic, Severity
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 _SUBJECTS_SHOWN = 3
+_MESSAGE_CHARACTERS = 160
 
 
 def print_json(data: Any) -> None:
@@ -42,7 +43,11 @@ def print_findings(diagnostics: Sequence[Diagnostic], err: bool = False) -> None
         count = sum(d.count for d in found)
         where = f"{first.path}:{first.line}" if first.line else first.path
         label = click.style(f"{severity.value:7}", fg=_COLOURS[severity])
-        click.echo(f"  {label} {number} {count:5}x {_about(found)}  [{where}]", err=err)
+        click.echo(f"  {label} {number} {count:5}x {_short(_about(found))}  [{where}]", err=err)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
 
 
 def _about(found: list[Diagnostic]) -> str:
@@ -54,7 +59,7 @@ def _about(found: list[Diagnostic]) -> str:
         return found[0].message
     names = [name for name, _ in subjects.most_common(_SUBJECTS_SHOWN)]
     more = f" and {len(subjects) - len(names)} more names" if len(subjects) > len(names) else ""
-    return f"{found[0].message} (in all: {', '.join(names)}{more})" if len(subjects) > 1 else found[0].message
+    return f"{', '.join(names)}{more}; first: {found[0].message}" if len(subjects) > 1 else found[0].message
 
 
 def print_diff(lines: bytes, colour: bool) -> None:

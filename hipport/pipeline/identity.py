@@ -34,9 +34,9 @@ def rulebook_identity(rule_folders: Sequence[Path] = ()) -> str:
     digest = hashlib.sha256(__version__.encode())
     package = package_root()
     for name in _CODE:
-        _add(digest, package / name, name, (".py",))
+        _add(digest, package / name, name)
     for number, folder in enumerate((rules_root(), *rule_folders)):
-        _add(digest, folder, f"rules{number}", (".toml", ".tsv", ".py"))
+        _add(digest, folder, f"rules{number}")
     return digest.hexdigest()
 
 
@@ -46,15 +46,16 @@ def run_key(identity: str, options: TranslateOptions, project: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _add(digest: hashlib._Hash, path: Path, name: str, suffixes: tuple[str, ...]) -> None:
+def _add(digest: hashlib._Hash, path: Path, name: str) -> None:
+    """Every file of a folder counts: rules may read data of any kind."""
     if path.is_file():
         digest.update(f"{name}\0{path.stat().st_size}\0".encode())
         digest.update(path.read_bytes())
         return
     for folder, folders, files in os.walk(path):
-        folders.sort()
+        folders[:] = sorted(f for f in folders if f != "__pycache__")
         for file in sorted(files):
-            if file.endswith(suffixes):
+            if not file.startswith(".") and not file.endswith("~"):
                 full = Path(folder, file)
                 data = full.read_bytes()
                 shown = f"{name}/{full.relative_to(path).as_posix()}"
