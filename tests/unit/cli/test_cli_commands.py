@@ -382,3 +382,38 @@ def test_when_nothing_changed_neither_engine_nor_rich_is_imported(project: Path)
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert found.returncode == 0, found.stderr
+
+
+def test_a_tree_full_of_bad_files_is_translated_where_it_can_be(hipport: Shell, project: Path) -> None:
+    bad = {
+        "binary.cu": b"\x7fELF\0\0cudaFree" + bytes(range(256)) * 40,
+        "latin1.cu": b"// \xe9\nvoid f(void* p) { cudaFree(p); }\n",
+        "unbalanced.cu": b"void f() { if (x { cudaFree(p); \n#if 1\n#define A(\n",
+        "garbage.cu": b"<<<>>>((({{{ cudaFree ''' \"\"\" /* \n asm(",
+        "utf16.cu": "void f() {}\n".encode("utf-16"),
+        "nothing.cu": b"",
+        "newlines.cu": b"\n" * 5000,
+        "deep.cu": b"(" * 20000 + b"cudaFree(p);",
+        "long.cu": b"int x; " * 60000 + b"cudaFree(p);",
+        "broken/setup.py": b"from setuptools import (\nCUDAExtension(",
+        "CMakeLists.txt": b"project(x LANGUAGES CUDA\n",
+    }
+    for name, data in bad.items():
+        (project / "src" / name).parent.mkdir(exist_ok=True)
+        (project / "src" / name).write_bytes(data)
+    os.mkfifo(project / "src/pipe.cu")
+    (project / "src/dangling.cu").symlink_to("nowhere")
+    (project / "src/loop").symlink_to(".")
+    (project / "src/folder.cu").mkdir()
+    code, out, err = hipport("translate", "src", "--json")
+    assert (code, err) == (1, "")
+    data = json.loads(out)
+    ids = {(d["id"], d["path"]) for d in data["diagnostics"]}
+    assert {("HP931", "pipe.cu"), ("HP932", "dangling.cu"), ("HP932", "loop"), ("HP902", "binary.cu")} <= ids
+    assert not [path for number, path in ids if number == "HP934"]
+    generated = project / "generated_hip"
+    assert (generated / "a.cu").read_bytes() == TRANSLATED
+    assert (generated / "latin1.cu").read_bytes() == b"// \xe9\nvoid f(void* p) { hipFree(p); }\n"
+    assert (generated / "binary.cu").read_bytes() == bad["binary.cu"]
+    assert {p.relative_to(generated).as_posix() for p in generated.rglob("*.*")} >= bad.keys()
+    assert hipport("translate", "src", "--check")[0] == 0

@@ -103,6 +103,9 @@ def test_unreadable_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     [
         ("third_party/**", ["a.cu", "deep/third_party/y.cu"]),
         ("third_party", ["a.cu"]),
+        ("third_party/", ["a.cu"]),
+        ("/third_party", ["a.cu", "deep/third_party/y.cu"]),
+        ("/y.cu", ["a.cu", "deep/third_party/y.cu", "third_party/x.cu"]),
         ("*.cu", []),
         ("deep/*.cu", ["a.cu", "deep/third_party/y.cu", "third_party/x.cu"]),
         ("**/y.cu", ["a.cu", "third_party/x.cu"]),
