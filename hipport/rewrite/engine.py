@@ -104,6 +104,17 @@ class _Run:
 
     def result(self) -> FileResult:
         errors_before = len(self.parsed.errors)
+        if not self.parsed.bounded:
+            self._found(
+                Finding(
+                    0,
+                    Diagnostic(
+                        "HP913", Severity.WARNING,
+                        "nested too deeply or drawn out too far to parse: names were renamed, rules were not applied",
+                        next_step="exclude the file, or break its longest statement up", subject="unbounded",
+                    ),
+                )
+            )  # fmt: skip
         self._passes()
         self._add_includes()
         errors_after = len(self.parsed.errors)

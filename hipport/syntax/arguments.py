@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Sequence
-
 from hipport.core import Span
 from hipport.syntax.tokens import Scan
+
+# Bounds for text that does not close its brackets.
+_MAX_DEPTH = 64
+_MAX_BYTES = 8000
 
 _OPEN = b"([{"
 _CLOSE = b")]}"
@@ -23,7 +24,7 @@ def call_arguments(scan: Scan, after: int) -> tuple[list[Span], Span] | None:
         it is not closed.
     """
     data = scan.data
-    skipped = _Skipped(scan)
+    skipped = scan.skipped
     at = skipped.blanks(data, after)
     if data[at : at + 1] != b"(":
         return None
@@ -32,7 +33,7 @@ def call_arguments(scan: Scan, after: int) -> tuple[list[Span], Span] | None:
     angle = 0
     start = at + 1
     parts: list[Span] = []
-    limit = min(len(data), open_at + 20000)
+    limit = min(len(data), open_at + _MAX_BYTES)
     while at < limit:
         if end := skipped.end_of(at):
             at = end
@@ -40,6 +41,8 @@ def call_arguments(scan: Scan, after: int) -> tuple[list[Span], Span] | None:
         byte = data[at]
         if byte in _OPEN:
             depth += 1
+            if depth > _MAX_DEPTH:
+                return None
         elif byte in _CLOSE:
             depth -= 1
             if depth == 0:
@@ -105,27 +108,3 @@ def _opens_template(data: bytes, at: int, limit: int) -> bool:
                 return True
         at += 1
     return False
-
-
-class _Skipped:
-    """Comments and literals by start offset."""
-
-    def __init__(self, scan: Scan) -> None:
-        self._spans: Sequence[Span] = sorted([*scan.comments, *scan.literals])
-        self._starts = [span.start for span in self._spans]
-
-    def end_of(self, at: int) -> int:
-        """End of the comment or literal that starts at ``at``, 0 when none does."""
-        index = bisect.bisect_left(self._starts, at)
-        return self._spans[index].end if index < len(self._starts) and self._starts[index] == at else 0
-
-    def blanks(self, data: bytes, at: int) -> int:
-        """First offset from ``at`` that is neither blank nor in a comment."""
-        while at < len(data):
-            if data[at : at + 2] in (b"//", b"/*") and (end := self.end_of(at)):
-                at = end
-            elif data[at] in _BLANK:
-                at += 1
-            else:
-                return at
-        return at

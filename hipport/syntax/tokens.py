@@ -5,6 +5,7 @@ The scan needs no tree, so it answers where tree-sitter has holes: renames and "
 
 from __future__ import annotations
 
+import bisect
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,7 @@ _TOKEN = re.compile(
     rb"""
     ([A-Za-z_$\x80-\xff][\w$\x80-\xff]*+(?!["']))                                 # 1 identifier
   | (//(?:[^\\\n]|%(splice)s|\\)*+ | /\*(?s:.*?)(?:\*/|\Z))                        # 2 comment
-  | ((?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\((?s:.*?)\)(?P=delimiter)"
+  | ((?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\((?s:.*?)(?:\)(?P=delimiter)"|\Z)
      |(?:u8|[uUL])?"(?:[^"\\\n]|%(splice)s|\\.)*+"
      |(?:u8|[uUL])?'(?:[^'\\\n]|\\.)++')                                          # 3 literal (4: its delimiter)
   | ((?m:^)[ \t]*\#(?:[ \t]|%(splice)s)*(?:
@@ -68,6 +69,30 @@ class Directive:
     rest: Span
 
 
+class Skipped:
+    """Comments and literals by start offset."""
+
+    def __init__(self, spans: list[Span]) -> None:
+        self._spans = sorted(spans)
+        self._starts = [span.start for span in self._spans]
+
+    def end_of(self, at: int) -> int:
+        """End of the comment or literal that starts at ``at``, 0 when none does."""
+        index = bisect.bisect_left(self._starts, at)
+        return self._spans[index].end if index < len(self._starts) and self._starts[index] == at else 0
+
+    def blanks(self, data: bytes, at: int) -> int:
+        """First offset from ``at`` that is neither blank nor in a comment."""
+        while at < len(data):
+            if data[at : at + 2] in (b"//", b"/*") and (end := self.end_of(at)):
+                at = end
+            elif data[at] in b" \t\r\n\\":
+                at += 1
+            else:
+                return at
+        return at
+
+
 @dataclass(frozen=True)
 class Scan:
     """Tokens of one text, in order of their offsets.
@@ -93,6 +118,11 @@ class Scan:
         """Distinct identifier names, for the anchor test."""
         return frozenset(name for _, name in self.identifiers)
 
+    @cached_property
+    def skipped(self) -> Skipped:
+        """Where comments and literals end."""
+        return Skipped([*self.comments, *self.literals])
+
 
 def scan(data: bytes) -> Scan:
     """Scan ``data``. Never fails: unterminated comments run to the end, lone quotes are skipped."""
@@ -102,6 +132,7 @@ def scan(data: bytes) -> Scan:
     includes: list[Include] = []
     directives: list[Directive] = []
     add_identifier = identifiers.append
+    directive_end = 0
     for match in _TOKEN.finditer(data):
         kind = match.lastindex
         if kind in (1, 7):
@@ -110,23 +141,25 @@ def scan(data: bytes) -> Scan:
             comments.append(Span(*match.span()))
         elif kind == 3:
             literals.append(Span(*match.span()))
-        elif kind == 5:
-            _add_directive(data, match.start(), match.end(), includes, directives)
+        elif kind == 5 and match.start() >= directive_end:
+            # A "#" at the start of a spliced line belongs to the directive before it: not a directive.
+            directive_end = _add_directive(data, match.start(), match.end(), includes, directives)
     return Scan(data, identifiers, comments, literals, includes, directives)
 
 
-def _add_directive(data: bytes, at: int, end: int, includes: list[Include], directives: list[Directive]) -> None:
+def _add_directive(data: bytes, at: int, end: int, includes: list[Include], directives: list[Directive]) -> int:
     hash_at = data.index(b"#", at)
     include = _INCLUDE.match(data, at)
     if include and include.end() == end:
         path = include[1].decode("utf-8", "surrogateescape")
         includes.append(Include(path, Span(*include.span(1)), Span(hash_at, end)))
-        return
+        return end
     word = _KEYWORD.match(data, at)
     line = _LOGICAL_LINE.match(data, word.end() if word else end)
     if word is None or line is None:  # the token pattern guarantees both
-        return
+        return end
     line_end = line.end()
     while line_end > word.end() and data[line_end - 1] in b"\r \t":
         line_end -= 1
     directives.append(Directive(word[1].decode("ascii"), Span(hash_at, line_end), Span(word.end(), line_end)))
+    return line.end()

@@ -5,6 +5,7 @@ This is the only module that knows the tree-sitter binding.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -16,6 +17,8 @@ from hipport.syntax.blanking import blanked
 from hipport.syntax.conditionals import Conditional, Reach, conditionals, foreign_regions
 from hipport.syntax.tokens import Scan, scan
 
+# Text that no person writes and on which tree-sitter's time grows with the square of the length or worse.
+_UNBOUNDED = re.compile(rb"[^;{},]{65536}|(?:[(\[{][^()\[\]{}]*+){1000}")
 _BODY_OPENING = b"void f(){"  # as long as the shortest "#define X"
 
 
@@ -136,14 +139,21 @@ class ParsedFile:
         return blanked(self.data, self.scan.identifiers, self.defined)
 
     @cached_property
+    def bounded(self) -> bool:
+        """False for text nested or drawn out so far that it gets no tree: tokens are all there is."""
+        return _UNBOUNDED.search(self.data) is None
+
+    @cached_property
     def tree(self) -> Fragment:
-        """The file itself."""
+        """The file itself; an empty tree when the text is not `bounded`."""
+        if not self.bounded:
+            return Fragment(_parser().parse(b"").root_node, 0, b"")
         return Fragment(_parser().parse(self._blanked).root_node, 0, self._blanked)
 
     @cached_property
     def macro_bodies(self) -> tuple[Fragment, ...]:
         """Macro bodies of more than one token, parsed as function bodies, or as declarations if that fits better."""
-        return tuple(self._parse_macros())
+        return tuple(self._parse_macros()) if self.bounded else ()
 
     def fragments(self) -> Iterator[Fragment]:
         """The file, then its macro bodies."""

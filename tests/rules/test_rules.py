@@ -59,7 +59,7 @@ def test_every_engine_diagnostic_is_documented() -> None:
     assert missing == []
 
 
-ENGINE_IDS = ["HP199", "HP407", *(f"HP9{n:02}" for n in range(13))]
+ENGINE_IDS = ["HP199", "HP407", *(f"HP9{n:02}" for n in range(14))]
 
 
 def test_predicates_are_all_answered() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -35,7 +34,7 @@ def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change
                 continue
         elif not _bounds_an_array(parsed, macro):
             continue
-        elif context.options.warp_model != "logical32":
+        elif context.options.warp_model != "padded":
             yield context.report(
                 start,
                 f"{macro.decode()} bounds an array and depends on warpSize, which is no constant on HIP",
@@ -44,10 +43,9 @@ def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change
             continue
         size = b"32"
         divides = re.search(rb"[/%]\s*\Z", parsed.data[max(0, start - 40) : start])
-        if context.options.warp_model != "logical32" and not divides:
+        if context.options.warp_model != "padded" and not divides:
             size = b"64"
-        change = context.change([context.edit(Span(start, start + len(name)), size)])
-        yield replace(change, rank=0)  # a rule that knows what warpSize means here goes first
+        yield context.change([context.edit(Span(start, start + len(name)), size)])
 
 
 def _is_member(parsed: ParsedFile, start: int) -> bool:
