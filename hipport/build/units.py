@@ -17,6 +17,9 @@ from hipport.core import HipportError
 _DEVICE_SUFFIXES = frozenset({".cu", ".hip"})
 _TORCH_FOLDERS = ("torch/", "ATen/", "c10/")
 
+CUTE = "include/hipport/cute/"  # what code that is written with CuTe includes of hipport
+OVERLAY = f"{CUTE}overlay"  # stands in for some headers of CUTLASS
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -81,6 +84,8 @@ def find_units(tree: Tree, settings: BuildSettings) -> tuple[Unit, ...]:
 
 def _unit(tree: Tree, path: str, settings: BuildSettings, extension: Extension | None) -> Unit:
     include_dirs, reached, uses_torch = reach(tree, path, settings.include_dirs)
+    if any(file.startswith(CUTE) for file in reached):
+        include_dirs = (OVERLAY, *include_dirs)
     device = PurePosixPath(path).suffix in _DEVICE_SUFFIXES or any(
         tree.facts(file).has_kernels or tree.facts(file).has_launches for file in reached
     )
@@ -111,7 +116,9 @@ def reach(tree: Tree, path: str, given: Sequence[str]) -> tuple[tuple[str, ...],
             places = [posixpath.dirname(current)] if include.quoted else []
             found = next((f for place in places + folders if (f := tree.in_folder(place, include.path))), None)
             if found is None and (include.quoted or "/" in include.path):
-                found = _nearest(tree.ending_in(posixpath.normpath(include.path)), path)
+                # The overlay stands before CUTLASS on the include path; the folder that is looked for here is CUTLASS's.
+                places = [f for f in tree.ending_in(posixpath.normpath(include.path)) if not f.startswith(OVERLAY)]
+                found = _nearest(places, path)
                 if found is not None:
                     folders.append(found[: -len(posixpath.normpath(include.path)) - 1])
             if found is None:

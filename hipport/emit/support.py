@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from hipport.core.files import include_root
 
 FOLDER = "include"
+CUTE = "hipport/cute/"
 _DIRECTIVE = re.compile(r'^[<"](hipport/[^>"]+)[>"]$')
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
 
@@ -33,6 +34,9 @@ def needed_headers(includes: Iterable[str]) -> tuple[dict[str, bytes], tuple[str
             missing.add(name)
             continue
         found[path] = data
+        if name.startswith(CUTE):
+            # The overlay is found by include path, not by name: it belongs to whoever needs anything of it.
+            pending.extend(sorted(p.relative_to(root).as_posix() for p in (root / CUTE).rglob("*.h*")))
         for kind, inner in _INCLUDE.findall(data):
             text = inner.decode("utf-8", "replace")
             beside = f"{name.rsplit('/', 1)[0]}/{text}"

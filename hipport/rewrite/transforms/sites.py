@@ -20,6 +20,8 @@ from hipport.core import Severity, Span
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.syntax import ParsedFile
 
+_OWN_NAMES = re.compile(rb"hipport::[\w:]+")
+
 
 def replace(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Yield one change with every site of the rule, or one finding that says what differs."""
@@ -29,7 +31,7 @@ def replace(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     for site in context.rule.variants:
         find, wanted = _as_in(data, site["find"]), _as_in(data, site["replace"])
         starts = [match.start() for match in re.finditer(re.escape(find), data)]
-        if not starts and wanted and wanted in data:
+        if not starts and _applied(wanted, data):
             applied += 1
             continue
         if len(starts) != int(site["expect"]):
@@ -57,6 +59,12 @@ def surroundings(data: bytes, starts: list[int], length: int) -> str:
         end = data.find(b"\n", end + 1) if end >= 0 else -1
         digest.update(b" ".join(data[begin : end if end >= 0 else len(data)].split()) + b"\n")
     return digest.hexdigest()[:8]
+
+
+def _applied(wanted: bytes, data: bytes) -> bool:
+    """Whether the replacement is there. Other rules may have edited it since, but they leave hipport's names alone."""
+    names = set(_OWN_NAMES.findall(wanted))
+    return all(name in data for name in names) if names else wanted in data
 
 
 def _as_in(data: bytes, text: str) -> bytes:

@@ -38,4 +38,23 @@ __device__ __forceinline__ T reduce_row(T x, Operator& op) {
   return x;
 }
 
+// 2^x by the hardware's instruction alone: results below the smallest normal number become zero.
+__device__ __forceinline__ float exp2_flushed(float x) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_exp2f(x);
+#else
+  return x;
+#endif
+}
+
+// FlashAttention's dropout asks one Philox number for a 16x32 block of scores and lane of a 32-lane warp; a lane of that
+// warp owns, per 8 columns, two rows 8 apart and two columns. To drop the same scores, a lane here asks for the numbers of
+// the two lanes whose columns it holds. `warp_lane` is the first of them, `random_byte` the byte of a value.
+//
+// row: of the 16; column: of the 32.
+__device__ constexpr int warp_lane(int row, int column) { return row % 8 * 4 + column % 8 / 2; }
+__device__ constexpr int random_byte(int row, int column) {
+  return column / 16 * 8 + column % 16 / 8 * 4 + row / 8 * 2 + column % 2;
+}
+
 }  // namespace hipport::tile
