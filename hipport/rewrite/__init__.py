@@ -35,6 +35,7 @@ file that holds one of them::
 - Findings are kept from the first pass (it sees the original spelling) and from the last; lines are the original's.
 - Yielding the same change again on its own output would never end: an output must not match its own rule.
 - The output of other rules may be in the text from the second pass on: names may already be ``hip...``.
+- ``context.pass_number`` is 1 for the original text; what later passes find was made by edits.
 - ``context.shared(offset)`` is false in text that only AMD or only CUDA builds see. Edits there are dropped anyway.
 - ``runs_on_device(parsed, fragment, node)`` (hipport.rewrite.predicates) answers True, False or None for "cannot know".
 - A transform never raises for bad input: it reports.

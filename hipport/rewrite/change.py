@@ -70,16 +70,24 @@ class Context:
         options: see `TranslateOptions`.
         rulebook: everything under ``rules/``.
         project: the tree around the file.
+        pass_number: 1 for the pass that sees the original text.
     """
 
     def __init__(
-        self, parsed: ParsedFile, rule: Rule, options: TranslateOptions, rulebook: Rulebook, project: Project
+        self,
+        parsed: ParsedFile,
+        rule: Rule,
+        options: TranslateOptions,
+        rulebook: Rulebook,
+        project: Project,
+        pass_number: int = 1,
     ) -> None:
         self.parsed = parsed
         self.rule = rule
         self.options = options
         self.rulebook = rulebook
         self.project = project
+        self.pass_number = pass_number
 
     def edit(self, span: Span, replacement: bytes | str, reason: str = "") -> Edit:
         """An edit in the name of the rule."""

@@ -151,7 +151,7 @@ class _Run:
 
     def _passes(self) -> None:
         for number in range(1, MAX_PASSES + 1):
-            changes, findings = self._collect()
+            changes, findings = self._collect(number)
             standing, conflicts = resolve(changes)
             for conflict in conflicts:
                 findings.append(
@@ -186,14 +186,14 @@ class _Run:
                 return
             self._apply(standing, number)
 
-    def _collect(self) -> tuple[list[Change], list[Finding]]:
+    def _collect(self, number: int) -> tuple[list[Change], list[Finding]]:
         changes: list[Change] = []
         findings: list[Finding] = []
         results: list[Iterable[Change | Finding]] = []
         if not self.vendored:
             results.append(renames(self.parsed, self.rulebook, self.options, self.project))
         rules = selected(self.parsed, self.rulebook, self.options, only_named=self.vendored)
-        results.append(rule_changes(self.parsed, rules, self.rulebook, self.options, self.project))
+        results.append(rule_changes(self.parsed, rules, self.rulebook, self.options, self.project, number))
         for stream in results:
             for result in stream:
                 if isinstance(result, Finding):

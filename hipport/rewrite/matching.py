@@ -59,15 +59,20 @@ def _wanted(rule: Rule, options: TranslateOptions) -> bool:
 
 
 def rule_changes(
-    parsed: ParsedFile, rules: list[Rule], rulebook: Rulebook, options: TranslateOptions, project: Project
+    parsed: ParsedFile,
+    rules: list[Rule],
+    rulebook: Rulebook,
+    options: TranslateOptions,
+    project: Project,
+    pass_number: int,
 ) -> Iterator[Change | Finding]:
     """What the selected rules want. Order: rules by id, matches by position."""
     queried = tuple(rule for rule in rules if rule.match)
     if queried:
-        yield from _queried(parsed, queried, options, rulebook, project)
+        yield from _queried(parsed, queried, options, rulebook, project, pass_number)
     for rule in rules:
         if rule.transform:
-            context = Context(parsed, rule, options, rulebook, project)
+            context = Context(parsed, rule, options, rulebook, project, pass_number)
             for result in _function(rule.transform)(parsed, context):
                 if isinstance(result, Change) and rule.safety == Safety.UNSAFE and not options.unsafe:
                     yield _not_applied(result.span.start, rule)
@@ -97,7 +102,12 @@ def _function(name: str) -> Transform:
 
 
 def _queried(
-    parsed: ParsedFile, rules: tuple[Rule, ...], options: TranslateOptions, rulebook: Rulebook, project: Project
+    parsed: ParsedFile,
+    rules: tuple[Rule, ...],
+    options: TranslateOptions,
+    rulebook: Rulebook,
+    project: Project,
+    pass_number: int,
 ) -> Iterator[Change | Finding]:
     query = _combined(tuple(rule.match for rule in rules))
     owners = _owners(tuple((position, rule.n_patterns) for position, rule in enumerate(rules)))
@@ -110,7 +120,7 @@ def _queried(
                 counts[position] += 1
                 yield result
     for position, rule in enumerate(rules):
-        if rule.expect and counts[position] != rule.expect:
+        if pass_number == 1 and rule.expect and counts[position] != rule.expect:
             yield Context(parsed, rule, options, rulebook, project).report(
                 0,
                 f"matched {counts[position]} times in this file, {rule.expect} expected: the input changed",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from tree_sitter import Language, Node, Parser, Query, QueryCursor, QueryError
 
@@ -35,8 +35,9 @@ def _parser() -> Parser:
     return Parser(language())
 
 
+@lru_cache(maxsize=512)
 def compile_query(text: str) -> Query:
-    """Compile a tree-sitter query.
+    """Compile a tree-sitter query; the same text gives the same object.
 
     Raises:
         ValueError: the query is wrong; the message says where.
