@@ -95,6 +95,8 @@ def command(
         outcome = translate_tree(request, bar)
     finally:
         bar.close()
+    if outcome.cache_problem and not quiet:
+        click.echo(f"hipport: {outcome.cache_problem}; without a cache, hand edits may lack a merge base", err=True)
     stale = _stale(outcome) if check else []
     needs_person = any(d.severity.needs_person for d in outcome.manifest.all_diagnostics())
     code = int(bool(stale) if check else needs_person)
@@ -234,7 +236,11 @@ def _print(outcome: Outcome, verbose: bool, err: bool = False) -> None:
 
     counts = counts_of(outcome.manifest)
     states = ", ".join(f"{n:,} {state}" for state, n in counts.files.items())
-    written = plural(len(outcome.changes) - len(outcome.removed), "file") + " written"
+    support = {f.output_path for f in outcome.manifest.files if f.kind == "support"}
+    n_headers = len(support.intersection(outcome.changes))
+    written = plural(len(outcome.changes) - len(outcome.removed) - n_headers, "file") + " written"
+    if n_headers:
+        written += f" and {plural(n_headers, 'header')} of hipport"
     removed = f", {len(outcome.removed):,} removed" if outcome.removed else ""
     click.echo(
         f"{outcome.out.name}: {plural(sum(counts.files.values()), 'file')} ({states}); {written}{removed}", err=err

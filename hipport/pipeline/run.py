@@ -81,6 +81,7 @@ class Outcome:
         refreshed: output paths whose saved hand edit was carried over to a new translation.
         backups: where discarded hand edits went, relative to the output tree.
         n_translated: files that were really translated; the others came from the manifest or the cache.
+        cache_problem: why the cache could not be written, empty otherwise. Later hand edits may then lack their base.
         content: gives the bytes of an output path after the run, None when it has none.
     """
 
@@ -92,6 +93,7 @@ class Outcome:
     refreshed: tuple[str, ...]
     backups: tuple[str, ...]
     n_translated: int
+    cache_problem: str
     content: Callable[[str], bytes | None]
 
 
@@ -190,6 +192,7 @@ def _translate(request: Request, root: Path, out: Path, progress: Progress | Non
         refreshed=tuple(sorted(plan.refreshed)),
         backups=tuple(backups),
         n_translated=session.n_translated,
+        cache_problem=session.cache_problem,
         content=content,
     )
 

@@ -93,6 +93,7 @@ class Session:
         self.diagnostics: list[Diagnostic] = []
         self.unreadable: set[str] = set()
         self.n_translated = 0
+        self.cache_problem = ""
         self._project = Project()
         self._fresh: dict[str, bytes] = {}
 
@@ -247,7 +248,10 @@ class Session:
         if self.pack is not None and self.n_translated == 0 and wanted <= self.pack.frames.keys():
             return
         previous = {f.pristine_sha256 for f in self.old.files} if self.old else set()
-        save_pack(self.out, self.root, rows, self._fresh, self.pack, bases | previous)
+        try:
+            save_pack(self.out, self.root, rows, self._fresh, self.pack, bases | previous)
+        except HipportError as error:  # it can be made again: no reason to withhold the output
+            self.cache_problem = error.message
 
     def _translate(self, source: SourceFile, options: TranslateOptions) -> bytes:
         if kind_of(source.path, source.data) is Kind.OTHER:

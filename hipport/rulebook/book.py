@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import marshal
 import os
@@ -11,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hipport.core import RuleError
+from hipport.core import HipportError, RuleError
 from hipport.core.files import cache_root, package_root, rules_root, write_atomic
 from hipport.rulebook.records import Example, Explanation, Row, Rule
 from hipport.rulebook.tables import read_table
@@ -106,7 +107,8 @@ def load_rulebook(roots: Sequence[Path] | None = None, *, cache: bool = True) ->
             return found
     book = _load(files)
     if cache:
-        write_atomic(stored, marshal.dumps(_to_plain(book)))
+        with contextlib.suppress(HipportError):  # a cache that cannot be written costs time only
+            write_atomic(stored, marshal.dumps(_to_plain(book)))
     return book
 
 

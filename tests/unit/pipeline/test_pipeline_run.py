@@ -369,3 +369,14 @@ def test_an_input_named_like_the_manifest(run: Callable[..., Outcome], src: Path
     outcome = run()
     assert [(d.id, d.path) for d in outcome.manifest.diagnostics] == [("HP935", "manifest.json")]
     assert json.loads((tmp_path / "out/manifest.json").read_bytes())["schema"] == 1
+
+
+def test_a_cache_that_cannot_be_written_costs_time_only(
+    run: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("HIPPORT_CACHE", str(tmp_path / "file/cache"))
+    outcome = run()
+    assert "cannot write" in outcome.cache_problem
+    assert b"hipMalloc" in (tmp_path / "out/a.cu").read_bytes()
+    assert run().cache_problem == ""
