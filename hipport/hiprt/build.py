@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from pathlib import Path
 
 from hipport.core import ToolchainError
 from hipport.core.files import cache_root, write_atomic
+from hipport.emulator.build import host_compiler, library_path
 from hipport.hiprt.symbols import TABLE, of_major, refused_source, version_script
 from hipport.sdk import Sdk
 
@@ -44,8 +43,6 @@ def build_runtime(sdk: Sdk) -> RuntimeFolder:
     Raises:
         ToolchainError: there is no host compiler, or it rejects the sources.
     """
-    from hipport.emulator import library_path
-
     compiler = host_compiler()
     emulator = library_path()
     major = sdk.hip_version[0]
@@ -59,19 +56,6 @@ def build_runtime(sdk: Sdk) -> RuntimeFolder:
     if not runtime.library.exists():
         _build(runtime, sdk, compiler, emulator)
     return runtime
-
-
-def host_compiler() -> str:
-    """The C++ compiler for host code: ``$CXX``, else the first of g++, clang++, c++ on PATH.
-
-    Raises:
-        ToolchainError: there is none.
-    """
-    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    raise ToolchainError("no C++ compiler for host code found", "install g++ or set CXX")
 
 
 def _sources() -> list[Path]:

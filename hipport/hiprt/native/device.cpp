@@ -539,7 +539,7 @@ hipError_t hipDeviceGetSharedMemConfig(hipSharedMemConfig* config) {
 hipError_t hipDeviceGetLimit(size_t* value, enum hipLimit_t limit) {
   return api([&] {
     if (value == nullptr) return hipErrorInvalidValue;
-    if (limit < 0 || limit >= hipLimitRange) return hipErrorUnsupportedLimit;
+    if (limit < 0 || limit > hipLimitMallocHeapSize) return hipErrorUnsupportedLimit;
     *value = device().limits[limit];
     return hipSuccess;
   });
@@ -547,7 +547,7 @@ hipError_t hipDeviceGetLimit(size_t* value, enum hipLimit_t limit) {
 
 hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t value) {
   return api([&] {
-    if (limit < 0 || limit >= hipLimitRange) return hipErrorUnsupportedLimit;
+    if (limit < 0 || limit > hipLimitMallocHeapSize) return hipErrorUnsupportedLimit;
     if (limit == hipLimitStackSize && value > 131056) return hipErrorInvalidValue;
     device().limits[limit] = value;
     return hipSuccess;

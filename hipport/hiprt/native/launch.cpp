@@ -188,22 +188,19 @@ void best_block(const ihipModuleSymbol_t& function, size_t dynamic_lds, int limi
   }
 }
 
-hipError_t max_active(int* out, hipError_t found, const ihipModuleSymbol_t* function, int block, size_t dynamic_lds, unsigned flags = 0) {
-  HIPRT_TRY(found);
+hipError_t max_active(int* out, const ihipModuleSymbol_t* function, int block, size_t dynamic_lds, unsigned flags = 0) {
+  if (!is_live_function(function)) return hipErrorInvalidValue;
   if (out == nullptr || block <= 0 || flags > hipOccupancyDisableCachingOverride) return hipErrorInvalidValue;
   *out = blocks_per_cu(*function, block, dynamic_lds);
   return hipSuccess;
 }
 
-hipError_t max_potential(int* grid, int* block, hipError_t found, const ihipModuleSymbol_t* function, size_t dynamic_lds, int limit,
-                         unsigned flags = 0) {
-  HIPRT_TRY(found);
+hipError_t max_potential(int* grid, int* block, const ihipModuleSymbol_t* function, size_t dynamic_lds, int limit, unsigned flags = 0) {
+  if (!is_live_function(function)) return hipErrorInvalidValue;
   if (grid == nullptr || block == nullptr || flags > hipOccupancyDisableCachingOverride) return hipErrorInvalidValue;
   best_block(*function, dynamic_lds, limit, grid, block);
   return hipSuccess;
 }
-
-hipError_t by_handle(hipFunction_t function) { return is_live_function(function) ? hipSuccess : hipErrorInvalidValue; }
 
 hipError_t attribute(const ihipModuleSymbol_t& f, hipFunction_attribute which, int* out) {
   const Device& d = *devices()[f.image->device];
@@ -536,32 +533,35 @@ hipError_t hipFuncSetSharedMemConfig(const void* host_function, hipSharedMemConf
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int* out, const void* host, int block, size_t lds) {
   return api([&] {
     ihipModuleSymbol_t* f = nullptr;
-    return max_active(out, function_of(host, current_device(), &f), f, block, lds);
+    HIPRT_TRY(function_of(host, current_device(), &f));
+    return max_active(out, f, block, lds);
   });
 }
 hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, const void* host, int block, size_t lds, unsigned flags) {
   return api([&] {
     ihipModuleSymbol_t* f = nullptr;
-    return max_active(out, function_of(host, current_device(), &f), f, block, lds, flags);
+    HIPRT_TRY(function_of(host, current_device(), &f));
+    return max_active(out, f, block, lds, flags);
   });
 }
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* out, hipFunction_t f, int block, size_t lds) {
-  return api([&] { return max_active(out, by_handle(f), f, block, lds); });
+  return api([&] { return max_active(out, f, block, lds); });
 }
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* out, hipFunction_t f, int block, size_t lds, unsigned flags) {
-  return api([&] { return max_active(out, by_handle(f), f, block, lds, flags); });
+  return api([&] { return max_active(out, f, block, lds, flags); });
 }
 hipError_t hipOccupancyMaxPotentialBlockSize(int* grid, int* block, const void* host, size_t lds, int limit) {
   return api([&] {
     ihipModuleSymbol_t* f = nullptr;
-    return max_potential(grid, block, function_of(host, current_device(), &f), f, lds, limit);
+    HIPRT_TRY(function_of(host, current_device(), &f));
+    return max_potential(grid, block, f, lds, limit);
   });
 }
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid, int* block, hipFunction_t f, size_t lds, int limit) {
-  return api([&] { return max_potential(grid, block, by_handle(f), f, lds, limit); });
+  return api([&] { return max_potential(grid, block, f, lds, limit); });
 }
 hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, hipFunction_t f, size_t lds, int limit, unsigned flags) {
-  return api([&] { return max_potential(grid, block, by_handle(f), f, lds, limit, flags); });
+  return api([&] { return max_potential(grid, block, f, lds, limit, flags); });
 }
 #if HIP_VERSION_MAJOR >= 7
 hipError_t hipOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* host, int blocks, int block) {

@@ -1,4 +1,5 @@
 // Code: fat binaries that compilers register, modules loaded at run time, their kernels and variables.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -166,7 +167,12 @@ bool is_live_function(const ihipModuleSymbol_t* function) { return live_function
 
 hipError_t variable_of(const void* host_variable, int ordinal, char** address, size_t* size) {
   if (host_variable == nullptr) return hipErrorInvalidSymbol;
-  const auto found = host_variables().find(host_variable);
+  auto found = host_variables().find(host_variable);
+  if (found == host_variables().end()) {  // host code names a managed variable by the address of its memory
+    found = std::find_if(host_variables().begin(), host_variables().end(), [&](const auto& row) {
+      return row.second.managed != nullptr && *row.second.managed == host_variable;
+    });
+  }
   if (found == host_variables().end()) return hipErrorInvalidSymbol;
   const HostVariable& variable = found->second;
   if (variable.managed != nullptr) {
