@@ -36,7 +36,7 @@ def needed_headers(includes: Iterable[str]) -> tuple[dict[str, bytes], tuple[str
         found[path] = data
         if name.startswith(CUTE):
             # The overlay is found by include path, not by name: it belongs to whoever needs anything of it.
-            pending.extend(sorted(p.relative_to(root).as_posix() for p in (root / CUTE).rglob("*.h*")))
+            pending.extend(sorted(p.relative_to(root).as_posix() for p in (root / CUTE).rglob("*") if p.is_file()))
         for kind, inner in _INCLUDE.findall(data):
             text = inner.decode("utf-8", "replace")
             beside = f"{name.rsplit('/', 1)[0]}/{text}"

@@ -31,7 +31,7 @@ def replace(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     for site in context.rule.variants:
         find, wanted = _as_in(data, site["find"]), _as_in(data, site["replace"])
         starts = [match.start() for match in re.finditer(re.escape(find), data)]
-        if not starts and _applied(wanted, data):
+        if (not starts or find in wanted) and _applied(wanted, data):
             applied += 1
             continue
         if len(starts) != int(site["expect"]):
