@@ -102,7 +102,9 @@ def _flag_lists(tree: ast.AST) -> Iterator[list[ast.expr]]:
             and _FLAG_NAME.search(ast.unparse(node.func.value))
         ):
             for argument in node.args:
-                yield from _lists_in(argument)
+                yield (
+                    [argument] if isinstance(argument, ast.Constant) else [e for es in _lists_in(argument) for e in es]
+                )
 
 
 def _lists_in(value: ast.expr) -> Iterator[list[ast.expr]]:
@@ -138,10 +140,22 @@ def _edit_flags(
                     f"{option} is an option of nvcc with no known counterpart", option,
                 )
             )  # fmt: skip
+        elif hip == "" and len(elements) == 1 and not _in_list(source, span):
+            diagnostics.append(
+                _diagnostic(
+                    source, element.lineno, element.col_offset + 1, REVIEW, Severity.WARNING,
+                    f"{option} is an option of nvcc only: remove the call that adds it", option,
+                )
+            )  # fmt: skip
         elif hip == "":
             edits.append(_removal(source, span, option, edits))
         elif hip != option.strip():
             edits.append(Edit(span, repr(hip).replace("'", '"').encode(), RULE, f"{option} is {hip} for clang"))
+
+
+def _in_list(source: SourceFile, span: Span) -> bool:
+    """False for a bare argument: ``flags.append("-lineinfo")``."""
+    return not source.data[: span.start].rstrip().endswith(b"(")
 
 
 def _removal(source: SourceFile, span: Span, option: str, edits: list[Edit]) -> Edit:

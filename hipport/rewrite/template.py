@@ -79,10 +79,16 @@ def _gap(data: bytes, span: Span, text: bytes) -> list[tuple[Span, bytes]]:
     tokens: Scan = scan(old)
     if tokens.directives or tokens.includes:
         raise TemplateError("a preprocessor directive stands inside the construct")
+    lead = 0
     for comment in tokens.comments:
+        if not old[lead : comment.start].strip():
+            lead = comment.end  # it belongs to the text before: it stays where it is
+            continue
         body = old[comment.start : comment.end]
         if body not in text:
             text += body + (b"\n" if body.startswith(b"//") else b" ")
+    old = old[lead:]
+    span = Span(span.start + lead, span.end)
     # Common ends are not part of the edit: the reviewer sees what changes.
     head = 0
     while head < min(len(old), len(text)) and old[head] == text[head]:

@@ -84,8 +84,8 @@ def has_open_comma(text: bytes) -> bool:
 
 
 def _opens_template(data: bytes, at: int, limit: int) -> bool:
-    """Whether ``<`` after a name closes before the bracket around it does: then it is a template argument list."""
-    before = data[:at].rstrip(b" ")[-1:] if at < 80 else data[at - 80 : at].rstrip(b" ")[-1:]
+    """Whether ``<`` directly behind a name closes before the bracket around it does: a template argument list."""
+    before = data[at - 1 : at]
     if not (before.isalnum() or before == b"_"):
         return False
     depth = 0

@@ -1,12 +1,17 @@
 """Same-length blanking of what confuses the CUDA grammar, so that tree offsets stay offsets of the text.
 
 tree-sitter-cuda knows neither ``typename A::B{}`` in an expression nor annotation macros (``CUTE_HOST_DEVICE``); both
-turn whole functions into ERROR nodes. They are overwritten by spaces for the parser only.
+turn whole functions into ERROR nodes. Comments are named nodes that get between the nodes that a query wants side by
+side. All are overwritten by spaces, for the parser only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+
+from hipport.syntax.tokens import Scan
+
+_NOT_LINE_END = re.compile(rb"[^\r\n]")
 
 # What a macro says about the function it annotates.
 DEVICE_AND_HOST = frozenset(
@@ -25,16 +30,21 @@ _NEUTRAL = frozenset(
 ANNOTATIONS = DEVICE_AND_HOST | DEVICE_ONLY | HOST_ONLY | _NEUTRAL
 
 
-def blanked(data: bytes, identifiers: Sequence[tuple[int, bytes]], defined: frozenset[bytes] = frozenset()) -> bytes:
+def blanked(scan: Scan, defined: frozenset[bytes] = frozenset()) -> bytes:
     """Return ``data`` with confusing tokens overwritten by spaces; the same object when there is none.
 
     Args:
-        data: the text.
-        identifiers: its identifiers with offsets (`Scan.identifiers`).
+        scan: the text and its tokens.
         defined: names that the text itself defines as macros; those keep their spelling at the ``#define``.
     """
-    buffer: bytearray | None = None
-    for start, name in identifiers:
+    data = scan.data
+    buffer: bytearray | None = bytearray(data) if scan.comments else None
+    for comment in scan.comments:
+        assert buffer is not None
+        text = data[comment.start : comment.end]
+        # Line ends stay: a directive must still end where it ends.
+        buffer[comment.start : comment.end] = _NOT_LINE_END.sub(b" ", text) if b"\n" in text else b" " * len(text)
+    for start, name in scan.identifiers:
         if name == b"typename":
             if not _constructs_value(data, start + 8):
                 continue

@@ -133,7 +133,7 @@ def scan(data: bytes) -> Scan:
     directives: list[Directive] = []
     add_identifier = identifiers.append
     directive_end = 0
-    for match in _TOKEN.finditer(data):
+    for match in _TOKEN.finditer(data, 3 if data.startswith(b"\xef\xbb\xbf") else 0):
         kind = match.lastindex
         if kind in (1, 7):
             add_identifier((match.start(), match[0]))

@@ -137,7 +137,7 @@ class ParsedFile:
 
     @cached_property
     def _blanked(self) -> bytes:
-        return blanked(self.data, self.scan.identifiers, self.defined)
+        return blanked(self.scan, self.defined)
 
     @cached_property
     def bounded(self) -> bool:

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import pytest
+
+from hipport.core import FileResult, FileState, SourceFile, TranslateOptions
+from hipport.rewrite import translate_source
+from hipport.rewrite.nvcc_flags import for_hip
+from hipport.rulebook import EMPTY
+
+
+def run(path: str, text: str, **options: object) -> FileResult:
+    given = TranslateOptions(**options)  # type: ignore[arg-type]
+    result = translate_source(SourceFile(path, text.encode()), EMPTY, given)
+    again = translate_source(SourceFile(path, result.output), EMPTY, given)
+    assert again.output == result.output, "a second run changes something"
+    return result
+
+
+def cmake(text: str, **options: object) -> str:
+    return run("CMakeLists.txt", text, **options).output.decode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("project(fa LANGUAGES CXX CUDA)\n", "project(fa LANGUAGES CXX HIP)\n"),
+        ("project(fa CUDA)", "project(fa HIP)"),
+        ("enable_language(CUDA) # CUDA", "enable_language(HIP) # CUDA"),
+        ("ENABLE_LANGUAGE(CUDA OPTIONAL)", "ENABLE_LANGUAGE(HIP OPTIONAL)"),
+        ("set(CMAKE_CUDA_ARCHITECTURES 80 90)", 'set(CMAKE_HIP_ARCHITECTURES "gfx942")'),
+        ("set(CMAKE_CUDA_STANDARD 17)", "set(CMAKE_HIP_STANDARD 17)"),
+        ("find_package(CUDAToolkit 11.4 REQUIRED)", "find_package(hip REQUIRED)"),
+        (
+            "add_library(fa fwd.cu a.cpp)\n",
+            "add_library(fa fwd.cu a.cpp)\nset_source_files_properties(fwd.cu PROPERTIES LANGUAGE HIP)\n",
+        ),
+        (
+            "  set(SRC\r\n    a.cu\r\n    b.cu)\r\n",
+            "  set(SRC\r\n    a.cu\r\n    b.cu)\r\n"
+            "  set_source_files_properties(a.cu b.cu PROPERTIES LANGUAGE HIP)\r\n",
+        ),
+        (
+            'file(GLOB K "src/*.cu")',
+            'file(GLOB K "src/*.cu")\nset_source_files_properties(${K} PROPERTIES LANGUAGE HIP)',
+        ),
+        (
+            'set_target_properties(fa PROPERTIES CUDA_ARCHITECTURES "80;90" CUDA_STANDARD 17)',
+            'set_target_properties(fa PROPERTIES HIP_ARCHITECTURES "gfx942" HIP_STANDARD 17)',
+        ),
+        ("target_link_libraries(fa PRIVATE CUDA::cudart)", "target_link_libraries(fa PRIVATE hip::host)"),
+        (
+            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--use_fast_math;-O3>)",
+            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-ffast-math;-O3>)",
+        ),
+        ('# project(x CUDA)\nmessage("CUDA")\n', None),
+        ("#[[ project(x CUDA) ]]\nproject(y CXX)\n", None),
+        ("if(USE_ROCM)\n  enable_language(HIP)\nelse()\n  enable_language(CUDA)\nendif()\n", None),
+    ],
+)
+def test_cmake(before: str, after: str | None) -> None:
+    assert cmake(before) == (before if after is None else after)
+
+
+def test_cmake_names_every_target() -> None:
+    text = cmake("set(CMAKE_CUDA_ARCHITECTURES 80)", targets=("gfx90a", "gfx1100"))
+    assert text == 'set(CMAKE_HIP_ARCHITECTURES "gfx90a;gfx1100")'
+
+
+def test_cmake_rename_needs_no_language_property() -> None:
+    assert cmake('add_library(a b.cu "c d.cu")\n', rename=True) == 'add_library(a b.hip "c d.hip")\n'
+
+
+def test_cmake_reports_what_a_person_must_decide() -> None:
+    result = run(
+        "CMakeLists.txt",
+        "project(a CUDA)\ntarget_link_libraries(a CUDA::cublas CUDA::nvml)\ncuda_add_library(b c.cu)\n",
+    )
+    said = [(d.id, d.line, d.subject) for d in result.diagnostics]
+    assert ("HP822", 2, "roc::hipblas") in said
+    assert ("HP822", 2, "CUDA::nvml") in said
+    assert ("HP822", 3, "cuda_add_library") in said
+
+
+SETUP = """from torch.utils.cpp_extension import CUDAExtension
+setup(ext_modules=[CUDAExtension("x", ["a.cu"], extra_compile_args={"cxx": ["-O3"], "nvcc": [
+    "-O3",
+    "-U__CUDA_NO_HALF_OPERATORS__",
+    "--use_fast_math", "-lineinfo",
+    "-gencode", "arch=compute_80,code=sm_80",
+    "--maxrregcount=64"]})])
+nvcc_flags = ["-DX"]
+nvcc_flags.append("-lineinfo")
+nvcc_flags.extend(["--threads", "4", "-DY"])
+other = ["-lineinfo"]
+"""
+
+
+def test_setup_py() -> None:
+    result = run("pkg/setup.py", SETUP)
+    assert result.state is FileState.TRANSLATED
+    assert (
+        result.output.decode()
+        == """from torch.utils.cpp_extension import CUDAExtension
+setup(ext_modules=[CUDAExtension("x", ["a.cu"], extra_compile_args={"cxx": ["-O3"], "nvcc": [
+    "-O3",
+    "-ffast-math",
+    "--maxrregcount=64"]})])
+nvcc_flags = ["-DX"]
+nvcc_flags.append("-lineinfo")
+nvcc_flags.extend(["-DY"])
+other = ["-lineinfo"]
+"""
+    )
+    said = [(d.id, d.line, d.subject) for d in result.diagnostics if d.severity == "warning"]
+    assert said == [("HP825", 7, "--maxrregcount=64"), ("HP825", 9, "-lineinfo")]
+
+
+def test_setup_py_that_knows_rocm_is_left() -> None:
+    text = "from torch.utils.cpp_extension import CUDAExtension, IS_HIP_EXTENSION\nnvcc_flags = ['-lineinfo']\n"
+    result = run("setup.py", text)
+    assert (result.output, [d.id for d in result.diagnostics]) == (text.encode(), ["HP824"])
+
+
+def test_setup_py_follows_renames() -> None:
+    text = 'CUDAExtension("x", ["a.cu", \'b.cu\'])\n'
+    assert run("setup.py", text, rename=True).output == b'CUDAExtension("x", ["a.hip", \'b.hip\'])\n'
+
+
+@pytest.mark.parametrize("data", [b"CUDAExtension(\n", b"CUDAExtension = '\xff'\n", b"CUDAExtension\0"])
+def test_setup_py_that_does_not_parse(data: bytes) -> None:
+    result = translate_source(SourceFile("setup.py", data), EMPTY, TranslateOptions())
+    assert (result.output, result.diagnostics[0].id) == (data, "HP825")
+
+
+@pytest.mark.parametrize(
+    ("option", "hip"),
+    [
+        ("-O3", "-O3"),
+        ("-DX=1", "-DX=1"),
+        ("--use_fast_math", "-ffast-math"),
+        ("--expt-extended-lambda", ""),
+        ("arch=compute_90a,code=sm_90a", ""),
+        ("-Xcompiler -fPIC,-Wall", "-fPIC -Wall"),
+        ("-std=c++17", "-std=c++17"),
+        ("--maxrregcount=32", None),
+    ],
+)
+def test_options(option: str, hip: str | None) -> None:
+    assert for_hip(option) == hip
