@@ -21,7 +21,7 @@ _TOKEN = re.compile(
   | ((?:u8|[uUL])?R"(?P<delimiter>[^()\\\s"]{0,16})\((?s:.*?)(?:\)(?P=delimiter)"|\Z)
      |(?:u8|[uUL])?"(?:[^"\\\n]|%(splice)s|\\.)*+"
      |(?:u8|[uUL])?'(?:[^'\\\n]|\\.)++')                                          # 3 literal (4: its delimiter)
-  | ((?m:^)[ \t]*\#(?:[ \t]|%(splice)s)*(?:
+  | ((?:(?m:^)|(?<=\xef\xbb\xbf))[ \t]*\#(?:[ \t]|%(splice)s)*(?:
         (?:include|include_next|import)\b[ \t]*(?:<[^>\n]*>|"[^"\n]*")
        |(?:error|warning)\b(?:[^\\\n]|%(splice)s|\\)*+
        |[a-z_]+))                                                                # 5 directive

@@ -49,7 +49,7 @@ def cmake(text: str, **options: object) -> str:
         ),
         ("target_link_libraries(fa PRIVATE CUDA::cudart)", "target_link_libraries(fa PRIVATE hip::host)"),
         (
-            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--use_fast_math;-O3>)",
+            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--use_fast_math;-O3>)",
             "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-ffast-math;-O3>)",
         ),
         ('# project(x CUDA)\nmessage("CUDA")\n', None),

@@ -50,6 +50,10 @@ def test_includes() -> None:
     assert b"MACRO" in found.words
 
 
+def test_a_directive_behind_a_byte_order_mark() -> None:
+    assert [include.path for include in scan(b"\xef\xbb\xbf#include <a.h>\nx").includes] == ["<a.h>"]
+
+
 def test_directives_run_to_the_end_of_the_logical_line() -> None:
     text = b"#define A \\\r\n  b \\\r\n  c\r\n#if A\r\n#endif\r\n"
     found = [(d.keyword, text[d.rest.start : d.rest.end]) for d in scan(text).directives]
