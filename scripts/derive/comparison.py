@@ -28,7 +28,7 @@ class Names:
         return _tidy(_WORD.sub(lambda m: self.typedefs.get(m.group(), m.group()), text))
 
 
-def difference(cuda: Declaration, hip: Declaration, names: Names, any_overload: bool) -> str:
+def difference(cuda: Declaration, hip: Declaration, names: Names, any_overload: bool, ignore_const: bool = True) -> str:
     """Empty when a call written for ``cuda`` means the same with ``hip``.
 
     Args:
@@ -36,12 +36,13 @@ def difference(cuda: Declaration, hip: Declaration, names: Names, any_overload: 
         hip: declaration on the HIP side.
         names: see `Names`.
         any_overload: one agreeing overload is enough (the compiler rejects calls of the others).
+        ignore_const: a missing ``const`` is no difference (the compiler rejects a call that needs it).
     """
     if cuda.kind == "function" and hip.kind == "function":
         if not cuda.signatures or not hip.signatures:
             return ""
         plain = [signature for signature in cuda.signatures if not signature.template]
-        notes = {signature: _best(signature, hip.signatures, names) for signature in plain}
+        notes = {signature: _best(signature, hip.signatures, names, ignore_const) for signature in plain}
         if any_overload and "" in notes.values():
             return ""
         return notes[plain[0]] if plain else ""
@@ -51,7 +52,7 @@ def difference(cuda: Declaration, hip: Declaration, names: Names, any_overload: 
 def missing_overloads(cuda: Declaration, hip: Declaration, names: Names) -> str:
     """Words for CUDA overloads that no HIP overload accepts. Their calls do not compile, so nothing is silent."""
     plain = [signature for signature in cuda.signatures if not signature.template]
-    wrong = [s for s in plain if _best(s, hip.signatures, names)]
+    wrong = [s for s in plain if _best(s, hip.signatures, names, True)]
     listed = sorted({f"({', '.join(map(_tidy, s.parameters))})" for s in wrong})
     if hip.signatures and listed:
         return f"no HIP overload for {', '.join(listed)}"
@@ -67,14 +68,14 @@ def other_number(cuda: Declaration, hip: Declaration) -> str:
     return ""
 
 
-def _best(cuda: Signature, candidates: list[Signature], names: Names) -> str:
-    notes = [_signature(cuda, hip, names) for hip in candidates if not hip.template]
+def _best(cuda: Signature, candidates: list[Signature], names: Names, ignore_const: bool) -> str:
+    notes = [_signature(cuda, hip, names, ignore_const) for hip in candidates if not hip.template]
     if not notes or "" in notes:
         return ""
     return min(notes, key=len)
 
 
-def _signature(cuda: Signature, hip: Signature, names: Names) -> str:
+def _signature(cuda: Signature, hip: Signature, names: Names, ignore_const: bool) -> str:
     if cuda.variadic != hip.variadic:
         return "one is variadic, the other is not"
     if not hip.required <= len(cuda.parameters) <= len(hip.parameters):
@@ -82,7 +83,7 @@ def _signature(cuda: Signature, hip: Signature, names: Names) -> str:
     parts = []
     pairs = zip(cuda.parameters, cuda.canonical, hip.parameters, hip.canonical, strict=False)
     for number, (cuda_type, cuda_canonical, hip_type, hip_canonical) in enumerate(pairs, 1):
-        if not _accepts(hip_type, hip_canonical, cuda_type, cuda_canonical, names):
+        if not _accepts(hip_type, hip_canonical, cuda_type, cuda_canonical, names, ignore_const):
             parts.append(f"parameter {number}: {_tidy(cuda_type)} in CUDA, {_tidy(hip_type)} in HIP")
     return "; ".join(parts)
 
@@ -92,14 +93,14 @@ def _count(signature: Signature) -> str:
     return str(most) if signature.required == most else f"{signature.required} to {most}"
 
 
-def _accepts(hip: str, hip_canonical: str, cuda: str, cuda_canonical: str, names: Names) -> bool:
+def _accepts(hip: str, hip_canonical: str, cuda: str, cuda_canonical: str, names: Names, ignore_const: bool) -> bool:
     """True when an argument of the (renamed) CUDA type can be passed for the HIP parameter."""
     renamed, right = names.rename(_tidy(cuda)), _tidy(hip)
     if renamed == right or _tidy(cuda_canonical) == _tidy(hip_canonical):
         return True
     if "*" not in cuda_canonical + hip_canonical and _is_number(cuda_canonical) and _is_number(hip_canonical):
         return True
-    if right.count("const") < renamed.count("const"):
+    if not ignore_const and right.count("const") < renamed.count("const"):
         return False
     ours = {_unconst(t) for t in (renamed, names.expand(renamed), names.expand(names.rename(_tidy(cuda_canonical))))}
     theirs = {_unconst(t) for t in (right, names.expand(right), _tidy(hip_canonical))}

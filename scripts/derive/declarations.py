@@ -251,4 +251,6 @@ def _is_inline(cursor: cindex.Cursor) -> bool:
 
 
 def _has_default(parameter: cindex.Cursor) -> bool:
-    return any(token.spelling == "=" for token in parameter.get_tokens())
+    """Whether a default argument is there; HIP writes them as a macro, so the token ``=`` proves nothing."""
+    is_array = parameter.type.kind in (cindex.TypeKind.CONSTANTARRAY, cindex.TypeKind.DEPENDENTSIZEDARRAY)
+    return not is_array and any(child.kind.is_expression() for child in parameter.get_children())

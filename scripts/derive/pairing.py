@@ -36,11 +36,12 @@ class Pairing:
         self._hip = hip
         self._index: dict[tuple[str, str], list[str]] = defaultdict(list)
         for name, entry in hip.items():
-            if not name.startswith("__hip_") and (name.lower().startswith("hip") or entry.kind != "macro"):
+            # HIP's headers define a few CUDA names for old sources (CUDA_SUCCESS): no name of HIP.
+            if name.lower().startswith(("hip", "ihip", "_", "miopen", "roctx")):
                 self._index[key(name), entry.kind].append(name)
         self._by_value: dict[tuple[str, int], list[str]] = defaultdict(list)
         for name, entry in hip.items():
-            if entry.kind == "enum" and entry.value is not None:
+            if entry.kind == "enum" and entry.value is not None and name.startswith("hip"):
                 self._by_value[entry.enum, entry.value].append(name)
 
     def find(self, cuda: Declaration) -> list[str]:

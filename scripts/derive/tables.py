@@ -193,13 +193,22 @@ def _row(family: Family, name: str, hip: str, read: Read, exception: Row | None,
         note = f"HIP {next(label for label, text in zip(there, notes, strict=True) if text)}: {note}"
     state = "review" if note else "same" if hip == name else "ok"
     diag = family.differs if note else ""
-    extra = "" if note else missing_overloads(entry, found[-1], names)
+    extra = ""
+    if not note:
+        extra = missing_overloads(entry, found[-1], names)
+        extra = extra or _stricter(entry, dict(zip(there, found, strict=True)), names, family.device)
     extra = extra or other_number(entry, found[-1])
     if found[-1].deprecated:
         extra = "; ".join(filter(None, (extra, f"deprecated in HIP {there[-1]}")))
     agreeing = _agreeing(family, name, hip, read, names) if note else ""
     note = "; ".join(filter(None, (note, agreeing, extra, removed)))
     return Row(name, hip, kind, state, diag, minimum, maximum, note=note)
+
+
+def _stricter(cuda: Declaration, hip: dict[str, Declaration], names: Names, any_overload: bool) -> str:
+    """Words for a parameter that is ``const`` in CUDA only."""
+    notes = {label: difference(cuda, d, names, any_overload, ignore_const=False) for label, d in hip.items()}
+    return next((f"HIP {label}: {note}" for label, note in notes.items() if note), "")
 
 
 def _agreeing(family: Family, name: str, hip: str, read: Read, names: Names) -> str:
