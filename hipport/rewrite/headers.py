@@ -25,6 +25,8 @@ def with_includes(parsed: ParsedFile, headers: Iterable[str], first_use: int) ->
     at = insertion_point(parsed)
     if at > first_use:
         at = insertion_point(parsed, before_includes=True)
+        if at > first_use:
+            at = 3 if parsed.data.startswith(b"\xef\xbb\xbf") else 0
     end = b"\r\n" if b"\r\n" in parsed.data[:4096] or b"\r\n" in parsed.data[-4096:] else b"\n"
     text = b"".join(b"#include <%s>%s" % (header.encode(), end) for header in missing)
     if at and parsed.data[at - 1 : at] not in (b"\n", b"") and not parsed.data[:at].endswith(b"\xef\xbb\xbf"):
@@ -52,7 +54,10 @@ def insertion_point(parsed: ParsedFile, *, before_includes: bool = False) -> int
     for comment in parsed.scan.comments:
         if data[at : comment.start].strip():
             break
-        at = _next_line(data, comment.end)
+        behind = _next_line(data, comment.end)
+        if data[comment.end : behind].strip():
+            break
+        at = behind
     return at
 
 
