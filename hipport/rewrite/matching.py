@@ -73,11 +73,20 @@ def rule_changes(
     for rule in rules:
         if rule.transform:
             context = Context(parsed, rule, options, rulebook, project, pass_number)
-            for result in _function(rule.transform)(parsed, context):
+            for result in _transformed(parsed, context):
                 if isinstance(result, Change) and rule.safety == Safety.UNSAFE and not options.unsafe:
                     yield _not_applied(result.span.start, rule)
                 else:
                     yield result
+
+
+def _transformed(parsed: ParsedFile, context: Context) -> list[Change | Finding]:
+    """All that a transform wants, or a finding that says it could not finish."""
+    try:
+        return list(_function(context.rule.transform)(parsed, context))
+    except RecursionError:  # expressions nested hundreds deep; Python's stack is the bound
+        message = f"nested too deeply for the rule {context.rule.name}: it was not applied to this file"
+        return [context.report(0, message, id="HP913", subject=context.rule.id)]
 
 
 @lru_cache(maxsize=512)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -346,3 +347,22 @@ def test_a_quoted_include_of_the_projects_own_file_is_left(tables: Rulebook) -> 
     assert (
         run("#include <cuda.h>\n", tables, path="src/a.cu", project=project).output == b"#include <hip/hip_runtime.h>\n"
     )
+
+
+@pytest.mark.parametrize("expression", ["-" * 5000 + "x", "+".join("x" * 3000), "f(" * 900 + "x" + ")" * 900])
+def test_deep_nesting_is_survived(expression: str) -> None:
+    text = f"__global__ void k(int x) {{ if ({expression}) __syncthreads(); cudaFree(__shfl_sync(~0u, x, 1)); }}\n"
+    result = run(text, load_rulebook())
+    assert b"hipFree(" in result.output
+    assert run(result.output, load_rulebook()).output == result.output
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    ["(" * 50000, "{" * 50000, "f<" * 20000, "#if A\n" * 5000, "/*" * 20000, 'R"(' * 20000, "#define X \\\n" * 5000,
+     "__launch_bounds__(1, " * 5000, "k<<<" * 5000, '"' * 20001, "cudaMalloc(" * 5000],
+)  # fmt: skip
+def test_garbage_takes_bounded_time(garbage: str) -> None:
+    start = time.process_time()
+    run(garbage, load_rulebook())
+    assert time.process_time() - start < 10  # seconds; each was minutes before there were bounds
