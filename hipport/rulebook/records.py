@@ -96,7 +96,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule file. Fields are those of the TOML file; see docs/rules.md for their meaning.
+    """One rule file. Fields are those of the TOML file; rules/README.md says what they mean.
 
     Attributes:
         rewrite: target -> template. ``root`` replaces the whole match, another capture name replaces that capture,
