@@ -16,6 +16,8 @@ from hipport.core import ToolchainError
 from hipport.core.files import write_atomic
 from hipport.sdk.mirror import AptSource
 
+_TIMEOUT_S = 1200
+
 _CONFIG = """\
 // Hooks of the system are for the system's own lists.
 #clear APT::Update::Pre-Invoke;
@@ -139,14 +141,19 @@ class PrivateApt:
 
     def _run(self, *command: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         program, *arguments = command
-        return subprocess.run(
-            [program, "-c", str(self._config), *arguments],
-            capture_output=True,
-            text=True,
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        try:
+            return subprocess.run(
+                [program, "-c", str(self._config), *arguments],
+                capture_output=True,
+                text=True,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                check=False,
+                timeout=_TIMEOUT_S,
+            )
+        except subprocess.TimeoutExpired as error:
+            message = f"{program} {arguments[0]} did not end in {_TIMEOUT_S // 60} minutes"
+            raise ToolchainError(message, "check the network, the proxy settings and free disk space") from error
 
 
 def require_apt() -> None:

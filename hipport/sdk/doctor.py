@@ -19,7 +19,7 @@ from hipport.core import TARGETS, HipportError
 from hipport.core.files import cache_root
 from hipport.sdk.check import compile_error
 from hipport.sdk.compiler import missing_tools
-from hipport.sdk.find import LLVM_MAJOR, PROFILES, find_sdk, read_hip_version, rocm_roots, sdk_cache
+from hipport.sdk.find import LLVM_MAJOR, OLDEST_HIP, PROFILES, find_sdk, read_hip_version, rocm_roots, sdk_cache
 from hipport.sdk.install import read_record
 from hipport.sdk.toolchain import Sdk
 
@@ -109,6 +109,11 @@ def _installed(name: str) -> str | None:
 def _rocm() -> Finding:
     for root in rocm_roots():
         version = read_hip_version(root / "include")
+        if version is not None and version < OLDEST_HIP:
+            oldest = ".".join(map(str, OLDEST_HIP))
+            return Finding(
+                "ROCm", Health.ABSENT, f"{root} has HIP {version[0]}.{version[1]}, older than {oldest}: not used"
+            )
         if version is not None:
             return Finding("ROCm", Health.OK, f"{root}, HIP {'.'.join(map(str, version))}")
     return Finding("ROCm", Health.ABSENT, "not installed; not needed: hipport sdk install gives what a build needs")

@@ -14,6 +14,7 @@ from hipport.sdk.toolchain import Sdk
 
 PROFILES = ("6.4", "7.2")  # the first is the default
 RECORD_NAME = "sdk.json"
+OLDEST_HIP = (6, 0)  # an older ROCm lacks what the translated code needs, so it is passed over
 LLVM_MAJOR = 22  # the clang that the cached SDKs are checked with
 
 # Where distributions and AMD put the device bitcode, relative to the root of a ROCm.
@@ -56,7 +57,7 @@ def find_sdk(profile: str | None = None) -> Sdk:
             return sdk
     for root, source in _candidates(profile):
         sdk = sdk_at(root, source)
-        if sdk is not None and profile in (None, sdk.profile):
+        if sdk is not None and profile in (None, sdk.profile) and sdk.hip_version >= OLDEST_HIP:
             return sdk
     wanted = f" for HIP {profile}" if profile else ""
     option = f" --profile {profile}" if profile else ""

@@ -24,6 +24,7 @@ from hipport.sdk.toolchain import Sdk
 
 Say = Callable[[str], None]
 
+_NEEDED_BYTES = 600_000_000  # package lists, packages, and clang where it has to be unpacked
 _CHECK = "check the network, the proxy settings (apt-get update) and this machine's clock"
 
 
@@ -70,6 +71,7 @@ def install_sdk(
     """
     wanted = [profile] if profile else list(PROFILES)
     with _lock(say):
+        _check_space()
         if not offline:
             ensure_clang(say, mirror)
         elif missing_tools():
@@ -80,6 +82,16 @@ def install_sdk(
             except ProfileGoneError as error:
                 say(error.message)
         return _install(wanted[-1], say, offline, mirror, force)
+
+
+def _check_space() -> None:
+    """Before apt starts: with a full disk it waits for ever."""
+    free = shutil.disk_usage(cache_root()).free
+    if free < _NEEDED_BYTES:
+        raise ToolchainError(
+            f"{free / 1e6:.0f} MB are free in {cache_root()}, {_NEEDED_BYTES / 1e6:.0f} MB are needed",
+            "free some disk space, or set HIPPORT_CACHE to a folder elsewhere",
+        )
 
 
 def _install(profile: str, say: Say, offline: bool, mirror: str | None, force: bool) -> Sdk:

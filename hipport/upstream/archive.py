@@ -105,7 +105,7 @@ def _check_space(folder: Path, members: list[Member]) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise HipportError(
-            f"unpacking needs {needed / 1e6:.0f} MB, {folder} has {free / 1e6:.0f} MB free", "free some disk space"
+            f"unpacking needs {needed / 1e6:.0f} MB, the disk has {free / 1e6:.0f} MB free", "free some disk space"
         )
 
 

@@ -75,7 +75,7 @@ def fetch(
             part.replace(final)
     except OSError as error:
         raise HipportError(
-            f"cannot store {link.filename}: {error.strerror}", f"check free space in {folder}"
+            f"cannot store {link.filename}: {error.strerror}", f"check permissions and free space of {folder}"
         ) from error
     return final, found
 

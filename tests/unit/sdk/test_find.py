@@ -64,6 +64,14 @@ def test_rocm_comes_before_the_cache_with_its_own_clang(bare_machine: Path) -> N
     assert find_sdk("6.4").source == "cache"  # a ROCm of another version does not serve
 
 
+def test_an_old_rocm_is_passed_over(bare_machine: Path) -> None:
+    write_sdk(bare_machine / "rocm", "5.7.1", "amdgcn/bitcode")
+    with pytest.raises(ToolchainError, match="no AMD toolchain"):
+        find_sdk()
+    write_sdk(sdk_cache("6.4") / "usr")
+    assert find_sdk().source == "cache"
+
+
 def test_given_folder_comes_first_and_must_be_good(bare_machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_sdk(bare_machine / "rocm", "7.0.2", "amdgcn/bitcode")
     given = bare_machine / "mine"

@@ -219,6 +219,15 @@ def test_two_installs_wait_for_each_other(pins: dict[str, list[Pin]]) -> None:
     assert not other.is_alive()
 
 
+def test_full_disk_is_known_before_apt_starts(
+    pins: dict[str, list[Pin]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(install, "_NEEDED_BYTES", 1 << 60)
+    with pytest.raises(ToolchainError, match="are needed"):
+        run()
+    assert not (tmp_path / "cache/apt").exists()
+
+
 def test_unreachable_mirror_is_one_clear_error(
     pins: dict[str, list[Pin]], repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
