@@ -34,7 +34,7 @@ hipify(project_directory=sys.argv[1], output_directory=sys.argv[2], includes=[sy
 
 @dataclass(frozen=True)
 class Row:
-    """One measured command: wall seconds (median, least, most) and CPU seconds (median) over ``rounds`` runs, peak MiB."""
+    """One measured command: wall seconds (median, least, most), CPU seconds (median), peak memory in MiB."""
 
     name: str
     seconds: float
