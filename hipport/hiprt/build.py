@@ -87,6 +87,7 @@ def _build(runtime: RuntimeFolder, sdk: Sdk, compiler: str, emulator: Path) -> N
         _link(compiler, work, objects, "hip.map", core, runtime.library.name)
         _link(compiler, work, ["rtc.o"], "rtc.map", [], f"libhiprtc.so.{runtime.major}")
         (out / "rtc.args").write_text("\n".join(_rtc_arguments(sdk)) + "\n")
+        (out / "objdump.path").write_text(f"{sdk.tool('llvm-objdump')}\n")
         for name in ("libamdhip64", "libhiprtc"):
             (out / f"{name}.so").symlink_to(f"{name}.so.{runtime.major}")
         _publish(out, runtime.folder)

@@ -1,8 +1,9 @@
 // Settings, the monitor, start-up and shutdown, error state.
-#include <unistd.h>
+#include <dlfcn.h>
 
 #include <cerrno>
 #include <climits>
+#include <fstream>
 
 #include "runtime.h"
 
@@ -139,6 +140,17 @@ void print_from_device(void*, hipemu_stream stream, const char* text, size_t byt
   if (stream == HIPEMU_STDERR) last_device_stderr().assign(text, bytes);
 }
 
+// llvm-objdump of the SDK that this library was built for: its path lies beside the library.
+std::string own_objdump() {
+  Dl_info info{};
+  if (std::getenv("HIPPORT_OBJDUMP") != nullptr || dladdr(reinterpret_cast<void*>(&hipInit), &info) == 0) return "";
+  const std::string library = info.dli_fname;
+  std::ifstream file(library.substr(0, library.find_last_of('/') + 1) + "objdump.path");
+  std::string path;
+  std::getline(file, path);
+  return path;
+}
+
 hipError_t start() {
   Settings& chosen = mutable_settings();
   if (!chosen.error.empty()) {
@@ -148,6 +160,8 @@ hipError_t start() {
   if (chosen.devices == 0) return hipErrorNoDevice;
   hipemu_config config{};
   config.struct_bytes = sizeof config;
+  const std::string objdump = own_objdump();
+  if (!objdump.empty()) config.objdump = objdump.c_str();
   if (hipemu_device_create(chosen.target.c_str(), &config, &the_machine) != HIPEMU_OK) {
     report_once(std::string("no emulated device: ") + hipemu_error_text());
     return hipErrorNoDevice;

@@ -1,0 +1,136 @@
+"""Builds one HIP program, host and device side, with the SDK's clang; cached by what went into it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from hipport.core import HipportError
+from hipport.core.files import cache_root, write_atomic
+from hipport.hiprt.build import RuntimeFolder
+from hipport.sdk import Sdk
+
+_RECORD = "inputs.json"
+_PROGRAM = "program"
+
+
+class CompileError(HipportError):
+    """The compiler or the linker rejected the program.
+
+    Attributes:
+        output: everything that it said.
+    """
+
+    def __init__(self, message: str, output: str) -> None:
+        super().__init__(message, "the compiler's messages are above")
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramPlan:
+    """What to compile.
+
+    Attributes:
+        folder: the compiler runs here, so that messages and ``__FILE__`` name sources as the user does.
+        sources: HIP sources, relative to ``folder``.
+        target: LLVM processor name.
+        flags: further compiler flags (``-I``, ``-D``, ``-O2``, ``-std=...``); relative paths start at ``folder``.
+        libraries: names for ``-l``.
+    """
+
+    folder: Path
+    sources: tuple[str, ...]
+    target: str
+    flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
+    """The executable, from the cache or compiled now. It imports the symbols of AMD's own library, no others.
+
+    Raises:
+        CompileError: the program does not compile or link.
+        HipportError: a source is missing.
+    """
+    for name in plan.sources:
+        if not (plan.folder / name).is_file():
+            raise HipportError(f"{plan.folder / name} does not exist or is no file", "check the path")
+    folder = cache_root() / "programs" / _key(plan, sdk)
+    program = folder / _PROGRAM
+    if program.exists() and _inputs_unchanged(folder / _RECORD):
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
+        work = Path(temporary)
+        inputs: dict[str, str] = {}
+        objects: list[str] = []
+        for number, name in enumerate(plan.sources):
+            unit = work / f"{number}.o"
+            _compile(plan, name, unit, sdk)
+            objects.append(str(unit))
+            inputs.update(_dependencies(unit.with_suffix(".d"), plan.folder))
+        link = [str(sdk.clang), *objects, "-o", str(work / _PROGRAM), f"-L{runtime.folder}", "-lamdhip64", "-lhiprtc"]
+        link += [
+            *(f"-L{folder}" for folder in sdk.library_dirs),
+            *(f"-l{name}" for name in plan.libraries),
+            "-lpthread",
+        ]
+        _run([*link, "-Wl,--as-needed", "-Wl,--allow-shlib-undefined"], plan.folder, "link")
+        os.replace(work / _PROGRAM, program)  # noqa: PTH105
+        write_atomic(folder / _RECORD, json.dumps(inputs, indent=0, sort_keys=True).encode())
+    return program
+
+
+def _compile(plan: ProgramPlan, name: str, unit: Path, sdk: Sdk) -> None:
+    command = [str(sdk.clang), *sdk.host_flags([plan.target]), "-O3", *plan.flags]
+    command += ["-MMD", "-MF", str(unit.with_suffix(".d")), "-c", name, "-o", str(unit)]
+    _run(command, plan.folder, f"compile {name}")
+
+
+def _key(plan: ProgramPlan, sdk: Sdk) -> str:
+    digest = hashlib.sha256()
+    for part in (
+        sdk.identity,
+        str(plan.folder.resolve()),
+        plan.target,
+        *plan.sources,
+        "",
+        *plan.flags,
+        "",
+        *plan.libraries,
+    ):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:24]
+
+
+def _dependencies(rule: Path, folder: Path) -> dict[str, str]:
+    """Files of a make rule that the compiler wrote, with their hashes."""
+    text = rule.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
+    names = text.partition(":")[2].replace("\\ ", "\0").split()
+    found: dict[str, str] = {}
+    for name in names:
+        path = folder / name.replace("\0", " ")
+        found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+def _inputs_unchanged(record: Path) -> bool:
+    try:
+        inputs: dict[str, str] = json.loads(record.read_text(encoding="utf-8"))
+        return all(hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest for path, digest in inputs.items())
+    except (OSError, ValueError):
+        return False
+
+
+def _run(command: list[str], folder: Path, what: str) -> None:
+    if shutil.which(command[0]) is None:
+        raise HipportError(f"{command[0]} is not there", "run: hipport doctor")
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise CompileError(f"cannot {what}", done.stderr + done.stdout)
