@@ -55,7 +55,7 @@ def _add(digest: hashlib._Hash, path: Path, name: str) -> None:
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(f for f in folders if f != "__pycache__")
         for file in sorted(files):
-            if not file.startswith(".") and not file.endswith("~"):
+            if not file.startswith(".") and not file.endswith(("~", ".md")):
                 full = Path(folder, file)
                 data = full.read_bytes()
                 shown = f"{name}/{full.relative_to(path).as_posix()}"
