@@ -59,7 +59,7 @@ def command(out: Path | None, file: Path | None, full: bool, as_json: bool) -> i
         else:
             write_atomic(file, text.encode("utf-8", "backslashreplace"))
             click.echo(f"wrote {file}", err=True)
-    return int(counts.need_person > 0)
+    return int(counts.need_person + counts.passthrough_need_person > 0)
 
 
 def _titles(ids: set[str], rule_folders: tuple[Path, ...]) -> dict[str, str]:

@@ -264,8 +264,9 @@ def _print(outcome: Outcome, verbose: bool, err: bool = False) -> None:
     if any(counts.passthrough.values()):
         n = counts.files[FileState.PASSTHROUGH.value]
         click.echo(f"in {plural(n, 'file')} passed through as they are: {by_severity(counts.passthrough)}", err=err)
-    if counts.need_person:
-        example = next(d.id for d in outcome.manifest.all_diagnostics() if d.severity.needs_person)
+    if counts.need_person + counts.passthrough_need_person:
+        found = [*findings(outcome.manifest, passthrough=False), *findings(outcome.manifest, passthrough=True)]
+        example = next(d.id for d in found if d.severity.needs_person)
         click.echo(f"next: hipport report for the whole list, hipport explain {example} for what one means", err=err)
 
 

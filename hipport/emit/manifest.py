@@ -346,12 +346,17 @@ class Counts:
 
     @property
     def need_person(self) -> int:
-        """Findings that make translate exit with 1."""
-        return sum(n for table in (self.severities, self.passthrough) for s, n in table.items() if _needs_person(s))
+        """Findings that a person must look at, pass-through files left out."""
+        return _need_person(self.severities)
+
+    @property
+    def passthrough_need_person(self) -> int:
+        """The same in pass-through files: they matter where such a file is compiled for an AMD target."""
+        return _need_person(self.passthrough)
 
 
-def _needs_person(severity: str) -> bool:
-    return Severity(severity).needs_person
+def _need_person(severities: dict[str, int]) -> int:
+    return sum(n for severity, n in severities.items() if Severity(severity).needs_person)
 
 
 def counts_of(manifest: Manifest) -> Counts:
