@@ -27,6 +27,12 @@ _NEUTRAL = frozenset(
     b" C10_API C10_CUDA_API C10_HIP_API TORCH_API TORCH_CUDA_CPP_API TORCH_CUDA_CU_API __grid_constant__"
     b" CUTLASS_CONSTEXPR_IF_CXX17 CUTE_STL_NAMESPACE_BEGIN CUTLASS_STL_NAMESPACE_BEGIN FORCE_INLINE".split()
 )
+# Annotations that carry arguments.
+_WITH_ARGUMENTS = frozenset(
+    b"__align__ __builtin_align__ CUTE_ALIGNAS CUTLASS_ALIGNAS __maxnreg__ __cluster_dims__ __block_size__"
+    b" C10_LAUNCH_BOUNDS_0 C10_LAUNCH_BOUNDS_1 C10_LAUNCH_BOUNDS_2".split()
+)
+_ARGUMENTS = re.compile(rb"\s*\((?:[^();{}]|\([^();{}]*\))*\)")
 ANNOTATIONS = DEVICE_AND_HOST | DEVICE_ONLY | HOST_ONLY | _NEUTRAL
 
 
@@ -48,6 +54,14 @@ def blanked(scan: Scan, defined: frozenset[bytes] = frozenset()) -> bytes:
         if name == b"typename":
             if not _constructs_value(data, start + 8):
                 continue
+        elif name in _WITH_ARGUMENTS and name not in defined:
+            arguments = _ARGUMENTS.match(data, start + len(name))
+            if arguments is None:
+                continue
+            if buffer is None:
+                buffer = bytearray(data)
+            buffer[start : arguments.end()] = _NOT_LINE_END.sub(b" ", data[start : arguments.end()])
+            continue
         elif name not in ANNOTATIONS or name in defined:
             continue
         if buffer is None:

@@ -16,6 +16,8 @@ def parsed(text: str) -> ParsedFile:
         "void f() { auto s = make(typename T::Layout{}); }",
         "void f() { auto s = make(typename T::template Layout<3, int>::type(1)); }",
         "CUTE_HOST_DEVICE constexpr auto f() { return 1; }",
+        "struct __align__(sizeof(int) * 4) V { int v[4]; };",
+        "__global__ void k() { extern __shared__ __align__(16) char t[]; }",
         "template <typename T, typename U = int> struct A {};",
         "template <typename T> using B = typename T::type;",
         "template <typename T> void f(typename T::type x) { typename T::other y(x); g(y); }",
