@@ -199,7 +199,11 @@ class _Run:
                 if isinstance(result, Finding):
                     findings.append(result)
                 elif all(self.parsed.reach(edit.span.start) is Reach.SHARED for edit in result.edits):
-                    changes.append(result)
+                    edits = tuple(e for e in result.edits if self.parsed.text(e.span) != e.replacement)
+                    if edits:
+                        changes.append(result if len(edits) == len(result.edits) else replace(result, edits=edits))
+                    else:  # a row that keeps the name and reports it
+                        findings.extend(result.findings)
         return changes, findings
 
     def _apply(self, standing: list[Change], number: int) -> None:

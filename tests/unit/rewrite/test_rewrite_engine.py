@@ -22,6 +22,7 @@ cub\thipcub\tnamespace\tok\t\t\t\tderived\t
 c10::cuda::Guard\tc10::hip::Guard\ttype\tok\t\t\t\tderived\t
 c10::cuda::get\tc10::cuda::getHip\tfunction\tok\t\t\t\tderived\t
 maxThing\tmaxThingHip\tfield\tok\t\t\t\tderived\t
+cudaSame\tcudaSame\tfunction\treview\tHP102\t\t\tderived\tsame name, other meaning
 float4\tfloat4\ttype\tsame\t\t\t\tderived\t
 """
 RULE = """
@@ -133,6 +134,12 @@ def test_refused_and_reviewed_names_are_counted_once_per_file(tables: Rulebook) 
     assert "nobody needs it" in seen["HP101"].message
     assert (seen["HP102"].line, seen["HP102"].column) == (3, 13)
     assert len(result.diagnostics) == 2
+
+
+def test_a_reviewed_name_that_stays_is_reported_and_not_edited(tables: Rulebook) -> None:
+    result = run("cudaSame();\n", tables)
+    assert (result.state, result.edits) == (FileState.UNCHANGED, ())
+    assert [(d.id, d.subject) for d in result.diagnostics] == [("HP102", "cudaSame")]
 
 
 def test_a_row_for_another_hip_version_refuses(tables: Rulebook) -> None:
