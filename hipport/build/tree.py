@@ -15,7 +15,8 @@ from hipport.core import HipportError
 SOURCE_SUFFIXES = frozenset({".cu", ".hip", ".cpp", ".cc", ".cxx"})
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\r\n]+)[>"]', re.MULTILINE)
-_KERNEL = re.compile(rb"__global__\b")
+# Not a macro that only stands for the word: #define CUTLASS_GLOBAL __global__ static
+_KERNEL = re.compile(rb"^(?![ \t]*#[ \t]*define[ \t]+\w+[ \t]+__global__[\w \t]*$).*?__global__\b", re.MULTILINE)
 _LAUNCH = re.compile(rb"<<<|hipLaunchKernelGGL")
 
 

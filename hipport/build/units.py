@@ -116,7 +116,7 @@ def reach(tree: Tree, path: str, given: Sequence[str]) -> tuple[tuple[str, ...],
             places = [posixpath.dirname(current)] if include.quoted else []
             found = next((f for place in places + folders if (f := tree.in_folder(place, include.path))), None)
             if found is None and (include.quoted or "/" in include.path):
-                # The overlay stands before CUTLASS on the include path; the folder that is looked for here is CUTLASS's.
+                # The overlay stands before CUTLASS on the include path; what is looked for here is CUTLASS's folder.
                 places = [f for f in tree.ending_in(posixpath.normpath(include.path)) if not f.startswith(OVERLAY)]
                 found = _nearest(places, path)
                 if found is not None:

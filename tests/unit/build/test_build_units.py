@@ -50,11 +50,19 @@ def test_cpp_with_kernels_or_launches_has_device_code(tmp_path: Path) -> None:
             "by_header.cpp": '#include "inner/k.h"\n',
             "launch.cpp": "void f() { k<<<1, 1>>>(0); }\n",
             "none.cpp": '#include "plain.h"\n',
+            "word.cpp": '#include "macros.h"\n',
+            "macros.h": "#define KERNEL __global__ static\n # define GLOBAL\t__global__\n",
+            "maker.cpp": "#define MAKE(name) __global__ void name() {}\n",
             "inner/k.h": KERNEL,
             "plain.h": "int x();\n",
         },
     )
-    assert {path for path, unit in units.items() if unit.device} == {"own.cpp", "by_header.cpp", "launch.cpp"}
+    assert {path for path, unit in units.items() if unit.device} == {
+        "own.cpp",
+        "by_header.cpp",
+        "launch.cpp",
+        "maker.cpp",
+    }
 
 
 def test_a_source_that_another_file_includes_is_no_unit(tmp_path: Path) -> None:
