@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hipport.core import ToolchainError, target_named
 
+_TRAP_HEADER = Path(__file__).with_name("gfx11_trap.h")
 CXX_STANDARD = "c++17"  # what upstream's setup.py passes to nvcc
 
 
@@ -103,7 +104,7 @@ class Sdk:
         """
         wave_size = target_named(target).wave_size
         return [
-            *self._language_flags(),
+            *self._language_flags((target,)),
             f"--offload-arch={target}",
             "--cuda-device-only",
             "--no-gpu-bundle-output",
@@ -119,8 +120,8 @@ class Sdk:
         Raises:
             HipportError: unknown target.
         """
-        flags = [*self._language_flags(), "-fPIC"]
         wave_sizes = {target: target_named(target).wave_size for target in targets}
+        flags = [*self._language_flags(wave_sizes), "-fPIC"]
         if not wave_sizes:
             return [*flags, "--cuda-host-only", "-D__AMDGCN_WAVEFRONT_SIZE=64"]
         for target, wave_size in wave_sizes.items():
@@ -135,8 +136,10 @@ class Sdk:
         """
         return [*(f"-L{folder}" for folder in self.library_dirs), "-lamdhip64", "-Wl,--allow-shlib-undefined"]
 
-    def _language_flags(self) -> list[str]:
+    def _language_flags(self, targets: Iterable[str]) -> list[str]:
         flags = ["-x", "hip", f"-std={CXX_STANDARD}", "-nogpuinc", "-include", "__clang_hip_runtime_wrapper.h"]
+        if "version 22." in self.clang_version and any(target.startswith("gfx110") for target in targets):
+            flags += ["-include", str(_TRAP_HEADER)]
         for folder in (self.resource_dir / "include" / "cuda_wrappers", *self.include_dirs):
             flags += ["-isystem", str(folder)]
         return [

@@ -75,6 +75,21 @@ def test_host_and_device_compile_and_link_in_one_call(sdk: Sdk, tmp_path: Path) 
 
 
 @pytest.mark.sdk
+@pytest.mark.parametrize("target", TARGETS)
+def test_two_traps_in_a_kernel_compile(sdk: Sdk, target: str, tmp_path: Path) -> None:
+    """clang 22.1.8 cannot do it for gfx1100 (llvm/llvm-project#208912); HIP's _sync builtins trap twice."""
+    source = tmp_path / "traps.hip"
+    source.write_text(
+        "#include <hip/hip_runtime.h>\n"
+        "__global__ void f(int* x, int n) { if (n == 3) abort(); x[0] = 1; if (n == x[1]) __builtin_trap(); x[1] = 2; }\n"
+        "__global__ void g(int* x, unsigned long long m) { x[0] = __shfl_sync(m, x[1], 1); }\n"
+    )
+    command = [str(sdk.clang), *sdk.device_flags(target), "-O2", "-c", str(source), "-o", str(tmp_path / "traps.co")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
+
+
+@pytest.mark.sdk
 def test_host_side_alone_compiles(sdk: Sdk, tmp_path: Path) -> None:
     output = compile_with(sdk, sdk.host_flags(), tmp_path)
     with output.open("rb") as stream:
