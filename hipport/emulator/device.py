@@ -215,7 +215,7 @@ class Buffer:
 
     def view(self, dtype: Any = np.uint8) -> NDArray[Any]:
         """The memory itself as a (n_bytes / itemsize,) array; valid while the buffer lives."""
-        raw = (c.c_uint8 * self.n_bytes).from_address(self.address)
+        raw: Any = (c.c_uint8 * self.n_bytes).from_address(self.address)
         return np.frombuffer(raw, dtype=np.uint8)[
             : self.n_bytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize
         ].view(dtype)
@@ -525,7 +525,7 @@ class Module:
         items = tuple(g * b for g, b in zip(groups, blocks, strict=True))
         if any(n > 0xFFFFFFFF for n in items):
             raise HipportError(f"grid {groups} of blocks {blocks} has too many work-items", "use a smaller grid")
-        raw = (c.c_uint8 * len(kernarg)).from_buffer(kernarg)
+        raw: Any = (c.c_uint8 * len(kernarg)).from_buffer(kernarg)
         launch = api.LaunchStruct(
             grid=(c.c_uint32 * 3)(*items),
             block=(c.c_uint32 * 3)(*blocks),

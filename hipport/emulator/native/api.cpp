@@ -535,11 +535,9 @@ hipemu_status hipemu_kernel_visit(hipemu_kernel *kernel, hipemu_visit_fn visit, 
         for (const auto &r : program.regions) {
             if (!r->decoded || begin < r->begin || begin >= r->end) continue;
             for (const Inst &i : r->code) {
-                if (i.address < begin || i.address >= (end ? end : r->end) || i.text == std::string_view("(end of code)")) continue;
-                bool second_half = false;
-                for (const Inst &j : r->code) { if (j.second == &i) second_half = true; if (&j == &i) break; }
-                if (second_half) continue;
-                visit(user, i.address - program.bias, i.text, i.run != run_missing && (!i.second || i.second->run != run_missing));
+                if (i.text == std::string_view("(end of code)")) break; // the second halves of dual instructions follow
+                if (i.address < begin || i.address >= (end ? end : r->end)) continue;
+                visit(user, i.address - program.bias, i.text, i.run != run_missing && (!i.second || (i.second->run != run_missing && i.second[1].run != run_missing)));
             }
         }
         return HIPEMU_OK;

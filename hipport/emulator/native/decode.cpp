@@ -360,7 +360,12 @@ struct Decoder {
         std::vector<Type> types = op.types;
         bool compare = types[0] == Type::mask;
         if (compare && (op.flags & kCompareExec) && pieces.size() + 1 == types.size()) types.erase(types.begin()); // gfx10+: EXEC implied
-        // VOP2 carries: VCC is implied on the text of some encodings.
+        if ((op.flags & kReadsDst) && types.size() == pieces.size() + 1) types.pop_back(); // the destination, read again
+        bool implied_vcc = types.back() == Type::mask && types.size() == pieces.size() + 1 && types.size() > 2; // VOPD's cndmask
+        if (implied_vcc) {
+            i.o[5] = scalar(kVcc, 2);
+            types.pop_back();
+        }
         if (pieces.size() != types.size()) refuse(text, "unexpected number of operands");
         int source = 1;
         bool destination_seen = compare && types[0] != Type::mask;
@@ -507,10 +512,10 @@ void decode_region(const Program &program, Region &region) {
     region.text = disassemble(program, region.begin - program.bias, region.end - program.bias);
     Decoder decoder{program, *program.target};
     size_t lines = std::count(region.text.begin(), region.text.end(), '\n');
-    region.code.reserve(lines * 2 + 1);
+    region.code.reserve(lines * 3 + 1);
     region.at.assign((region.end - region.begin) / 4 + 1, ~0u);
     char *p = region.text.data(), *end = p + region.text.size();
-    struct Dual { size_t first; Inst second; };
+    struct Dual { size_t first; Inst x, y; };
     std::vector<Dual> duals;
     std::vector<size_t> branches;
     while (p < end) {
@@ -536,8 +541,10 @@ void decode_region(const Program &program, Region &region) {
                     x.text = cursor;
                     return x;
                 };
-                i = half(text.substr(0, dual));
-                duals.push_back({region.code.size(), half(trim(text.substr(dual + 4)))});
+                duals.push_back({region.code.size(), half(text.substr(0, dual)), half(trim(text.substr(dual + 4)))});
+                i.run = run_dual;
+                i.address = address;
+                i.bytes = u8(bytes);
             }
         } catch (const Error &error) {
             // Refused only when it is executed: dead code must not stop a kernel.
@@ -556,10 +563,11 @@ void decode_region(const Program &program, Region &region) {
     sentinel.address = region.end;
     sentinel.text = "(end of code)";
     region.code.push_back(sentinel);
-    // The Y halves of VOPD live behind the sentinel: capacity was reserved, so pointers stay valid.
+    // The halves of VOPD live behind the sentinel: capacity was reserved, so pointers stay valid.
     for (Dual &d : duals) {
-        region.code.push_back(d.second);
+        region.code.push_back(d.x);
         region.code[d.first].second = &region.code.back();
+        region.code.push_back(d.y);
     }
     for (size_t index : branches) {
         Inst &i = region.code[index];

@@ -86,7 +86,7 @@ inline bool is_inf(float x) { return (std::bit_cast<u32>(x) & 0x7fffffffu) == 0x
 inline bool is_inf(double x) { return (std::bit_cast<u64>(x) & 0x7fffffffffffffffull) == 0x7ff0000000000000ull; }
 
 // v_div_fixup: special cases of numerator c / denominator b, otherwise quotient a with the right sign.
-template <class V> inline V div_fixup(V a, V b, V c, int underflow, V tiny, V huge) {
+template <class V> inline V div_fixup(V a, V b, V c, int underflow) {
     bool minus = negative(b) != negative(c);
     V zero = 0, inf = std::numeric_limits<V>::infinity();
     if (is_nan(c)) return quiet(c);
@@ -94,8 +94,8 @@ template <class V> inline V div_fixup(V a, V b, V c, int underflow, V tiny, V hu
     if ((b == 0 && c == 0) || (is_inf(b) && is_inf(c))) return -std::numeric_limits<V>::quiet_NaN();
     if (b == 0 || is_inf(c)) return minus ? -inf : inf;
     if (is_inf(b) || c == 0) return minus ? -zero : zero;
-    if (underflow && exponent_of(c) - exponent_of(b) < underflow) return minus ? -tiny : tiny;
-    (void)huge;
+    if (underflow && exponent_of(c) - exponent_of(b) < underflow) return minus ? -zero : zero; // below half of the least denormal
+    if (!(std::fabs(a) < inf)) return minus ? -inf : inf; // the steps overflowed
     return minus ? -std::fabs(a) : std::fabs(a);
 }
 
@@ -122,8 +122,8 @@ template <class V> inline V div_scale(V a, V b, V c, bool &vcc) {
     } else if (is_denormal(b)) {
         r = std::ldexp(a, k);
     } else if (recip_denormal && quotient_denormal) {
-        vcc = true;
-        if (a == b) r = std::ldexp(a, k);
+        vcc = true; // the manuals scale up here, which overflows; scaling down is what v_div_fmas undoes
+        if (a == b) r = std::ldexp(a, -k);
     } else if (recip_denormal) {
         r = std::ldexp(a, -k);
     } else if (quotient_denormal) {

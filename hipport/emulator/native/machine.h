@@ -109,7 +109,7 @@ struct Inst {
     u8 bytes = 4;
     u32 offset1 = 0;
     const Inst *target = nullptr; // branches
-    const Inst *second = nullptr; // VOPD: the Y half
+    const Inst *second = nullptr; // VOPD: the X half, followed by the Y half
     u64 address = 0;
     const char *text = ""; // disassembly, owned by the program
 };
@@ -314,6 +314,7 @@ struct LaneArgs {
 const Inst *run_vector(Wave &w, const Inst *i);
 const Inst *run_vector_modified(Wave &w, const Inst *i); // DPP, SDWA, neg, abs, op_sel, omod, clamp, special MODE
 const Inst *run_packed(Wave &w, const Inst *i);
+const Inst *run_dual(Wave &w, const Inst *i);
 const Inst *run_missing(Wave &w, const Inst *i);
 
 // Blend 64 results into a register row under EXEC.

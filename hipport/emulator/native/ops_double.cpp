@@ -16,11 +16,18 @@ void v_div_scale_f64(LaneArgs &x) {
     }
     x.mask_out = m;
 }
+// As v_div_fmas_f32, with 2^128.
 void v_div_fmas_f64(LaneArgs &x) {
     u64 vcc = x.wave->vcc();
     for (int l = 0; l < kLanes; ++l) {
-        double r = std::fma(f64::load(x.src[0], l), f64::load(x.src[1], l), f64::load(x.src[2], l));
-        f64::store(x.out, l, vcc >> l & 1 ? r * 0x1p64 : r);
+        double a = f64::load(x.src[0], l), b = f64::load(x.src[1], l), c = f64::load(x.src[2], l);
+        double r = std::fma(a, b, c);
+        if (vcc >> l & 1) {
+            __extension__ using Quad = __float128;
+            Quad scale = exponent_of(c) > 1023 ? 0x1p128 : 0x1p-128;
+            r = double((Quad(a) * Quad(b) + Quad(c)) * scale);
+        }
+        f64::store(x.out, l, r);
     }
 }
 
@@ -84,7 +91,7 @@ Table double_opcodes() {
         lanes("v_div_scale_f64", v_div_scale_f64, {Type::f64, Type::mask, Type::f64, Type::f64, Type::f64}),
         lanes("v_div_fmas_f64", v_div_fmas_f64, {Type::f64, Type::f64, Type::f64, Type::f64}),
         op<f64(f64, f64, f64)>("v_div_fixup_f64", [](double a, double b, double c) {
-            return div_fixup(a, b, c, -1075, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max());
+            return div_fixup(a, b, c, -1075);
         }),
         op<f64(f64, b32)>("v_trig_preop_f64", [](double a, u32 s) { return trig_preop(a, s); }),
     };

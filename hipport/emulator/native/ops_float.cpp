@@ -17,11 +17,23 @@ void v_div_scale_f32(LaneArgs &x) {
     }
     x.mask_out = m;
 }
+// The last step of a division undoes the scaling of v_div_scale: by 2^64 when the denominator was scaled (a big quotient), by
+// 2^-64 when the numerator was. The manuals print 2^32, which would not invert v_div_scale; the result is rounded once.
 void v_div_fmas_f32(LaneArgs &x) {
     u64 vcc = x.wave->vcc();
     for (int l = 0; l < kLanes; ++l) {
-        float r = std::fma(f32::load(x.src[0], l), f32::load(x.src[1], l), f32::load(x.src[2], l));
-        f32::store(x.out, l, vcc >> l & 1 ? r * 0x1p32f : r);
+        float a = f32::load(x.src[0], l), b = f32::load(x.src[1], l), c = f32::load(x.src[2], l);
+        float r = std::fma(a, b, c);
+        if (vcc >> l & 1) {
+            double p = double(a) * double(b), s = p + c, bb = s - p, error = (p - (s - bb)) + (c - bb);
+            u64 bits = std::bit_cast<u64>(s);
+            if (error != 0 && s - s == 0) {
+                if ((error < 0) == (s > 0)) --bits;
+                bits |= 1;
+            }
+            r = float(std::bit_cast<double>(bits) * (exponent_of(c) > 127 ? 0x1p64 : 0x1p-64));
+        }
+        f32::store(x.out, l, r);
     }
 }
 
@@ -104,6 +116,8 @@ Table float_opcodes() {
         arith<f32(f32, f32, f32)>("v_fmaak_f32", [](float a, float b, float k) { return std::fma(a, b, k); }),
         arith<f32(f32, f32, f32)>("v_mad_f32", [](float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }),
         arith<f32(f32, f32, f32)>("v_mac_f32", [](float a, float b, float c) { return flush(flush(flush(a) * flush(b)) + flush(c)); }, kReadsDst),
+        arith<f32(f32, f32, f32)>("v_madmk_f32", [](float a, float k, float c) { return flush(flush(flush(a) * flush(k)) + flush(c)); }),
+        arith<f32(f32, f32, f32)>("v_madak_f32", [](float a, float b, float k) { return flush(flush(flush(a) * flush(b)) + flush(k)); }),
         arith<f32(f32, f32, f32)>("v_fma_legacy_f32", [](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); }),
         arith<f32(f32, f32, f32)>("v_fma_dx9_zero_f32", [](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); }),
         op<f32(f32, f32)>("v_min_f32", [](const LaneArgs &x, float a, float b) { return fmin_ieee(ieee(x), a, b); }),
@@ -155,7 +169,7 @@ Table float_opcodes() {
         lanes("v_div_scale_f32", v_div_scale_f32, {Type::f32, Type::mask, Type::f32, Type::f32, Type::f32}),
         lanes("v_div_fmas_f32", v_div_fmas_f32, {Type::f32, Type::f32, Type::f32, Type::f32}),
         op<f32(f32, f32, f32)>("v_div_fixup_f32", [](float a, float b, float c) {
-            return div_fixup(a, b, c, -150, std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max());
+            return div_fixup(a, b, c, -150);
         }),
         arith<f32(f32, f32, f32)>("v_cubeid_f32", cube_id),
         arith<f32(f32, f32, f32)>("v_cubesc_f32", cube_sc),

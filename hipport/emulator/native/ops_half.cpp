@@ -35,7 +35,7 @@ u16 h_minimum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(
 u16 h_maximum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(b | 0x200) : h_max(a, b); }
 
 constexpr auto fma16 = [](float a, float b, float c) { return half_fma(a, b, c); };
-constexpr auto div_fixup16 = [](float a, float b, float c) { return div_fixup(a, b, c, 0, 0.0f, 0.0f); };
+constexpr auto div_fixup16 = [](float a, float b, float c) { return div_fixup(a, b, c, 0); };
 
 } // namespace
 

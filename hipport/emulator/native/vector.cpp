@@ -109,16 +109,11 @@ u64 mask_of(const u32 *values) {
 #endif
 }
 
-const Inst *run_vector(Wave &w, const Inst *i) {
-    if (__builtin_expect(w.special_mode, 0)) return run_vector_modified(w, i);
-    u64 exec = w.exec();
-    if (__builtin_expect(exec == 0, 0)) {
-        LaneArgs none{};
-        finish_masks(w, i, none, 0);
-        return i + 1;
-    }
-    Pairs out, tmp[3];
-    LaneArgs x;
+namespace {
+
+// Sources in, results and masks in `x`; nothing is written yet.
+inline void compute(Wave &w, const Inst *i, u64 exec, Pairs &out, LaneArgs &x) {
+    Pairs tmp[3];
     x.out = out.lane;
     x.exec = exec;
     x.wave = &w;
@@ -130,12 +125,51 @@ const Inst *run_vector(Wave &w, const Inst *i) {
     case 1: x.src[0] = fetch(w, i->o[1], tmp[0]);
     }
     i->lane(x);
-    if (i->o[0].kind == Kind::vgpr) {
-        u32 *row = w.v[i->o[0].index].lane;
-        store_lanes(row, out.lane, exec);
-        if (i->o[0].width == 2) store_lanes(row + kLanes, out.lane + kLanes, exec);
+}
+
+inline void commit(Wave &w, const Inst *i, u64 exec, const Pairs &out) {
+    if (i->o[0].kind != Kind::vgpr) return;
+    u32 *row = w.v[i->o[0].index].lane;
+    store_lanes(row, out.lane, exec);
+    if (i->o[0].width == 2) store_lanes(row + kLanes, out.lane + kLanes, exec);
+}
+
+} // namespace
+
+const Inst *run_vector(Wave &w, const Inst *i) {
+    if (__builtin_expect(w.special_mode, 0)) return run_vector_modified(w, i);
+    u64 exec = w.exec();
+    LaneArgs x;
+    if (__builtin_expect(exec == 0, 0)) {
+        x.mask_out = 0;
+        finish_masks(w, i, x, 0);
+        return i + 1;
     }
+    Pairs out;
+    compute(w, i, exec, out, x);
+    commit(w, i, exec, out);
     finish_masks(w, i, x, exec);
+    return i + 1;
+}
+
+// VOPD: both halves read before either writes.
+const Inst *run_dual(Wave &w, const Inst *i) {
+    u64 exec = w.exec();
+    if (exec == 0) return i + 1;
+    const Inst *x = i->second, *y = x + 1;
+    if (x->run == run_missing || y->run == run_missing) return run_missing(w, i);
+    Pairs out[2];
+    LaneArgs args;
+    {
+        HostFloat host(w, x);
+        compute(w, x, exec, out[0], args);
+    }
+    {
+        HostFloat host(w, y);
+        compute(w, y, exec, out[1], args);
+    }
+    commit(w, x, exec, out[0]);
+    commit(w, y, exec, out[1]);
     return i + 1;
 }
 
