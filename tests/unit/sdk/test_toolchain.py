@@ -81,7 +81,7 @@ def test_two_traps_in_a_kernel_compile(sdk: Sdk, target: str, tmp_path: Path) ->
     source = tmp_path / "traps.hip"
     source.write_text(
         "#include <hip/hip_runtime.h>\n"
-        "__global__ void f(int* x, int n) { if (n == 3) abort(); x[0] = 1; if (n == x[1]) __builtin_trap(); x[1] = 2; }\n"
+        "__global__ void f(int* x, int n) { if (n == 3) abort(); *x = 1; if (n == x[1]) __builtin_trap(); x[1] = 2; }\n"
         "__global__ void g(int* x, unsigned long long m) { x[0] = __shfl_sync(m, x[1], 1); }\n"
     )
     command = [str(sdk.clang), *sdk.device_flags(target), "-O2", "-c", str(source), "-o", str(tmp_path / "traps.co")]
