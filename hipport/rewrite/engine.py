@@ -104,6 +104,7 @@ class _Run:
 
     def result(self) -> FileResult:
         errors_before = len(self.parsed.errors)
+        broken_before = {self.source.place(span.start).line for span in self.parsed.errors}
         if not self.parsed.bounded:
             self._found(
                 Finding(
@@ -119,16 +120,7 @@ class _Run:
         self._add_includes()
         errors_after = len(self.parsed.errors)
         if errors_after > errors_before:
-            self._found(
-                Finding(
-                    0,
-                    Diagnostic(
-                        "HP906", Severity.ERROR,
-                        f"{errors_after} parse errors, {errors_before} in the input: an edit broke the syntax",
-                        next_step="report the file; hipport diff shows the edits", subject="parse",
-                    ),
-                )
-            )  # fmt: skip
+            self._parses_worse(broken_before, errors_before, errors_after)
         self._note_foreign()
         for finding in residual(
             self.parsed, self.rulebook, self.options, self.project, [d for _, d in self._placed().values()]
@@ -147,6 +139,20 @@ class _Run:
             parse_errors_before=errors_before,
             parse_errors_after=errors_after,
             includes=tuple(include.path for include in self.parsed.scan.includes),
+        )
+
+    def _parses_worse(self, broken_before: set[int], errors_before: int, errors_after: int) -> None:
+        """More parse errors: an error where a line parsed before, a note where the grammar was lost already."""
+        origins = [self._origin(span.start) for span in self.parsed.errors]
+        fresh = [origin for origin in origins if self.source.place(origin).line not in broken_before]
+        counts = f"{errors_after} parse errors, {errors_before} in the input"
+        if fresh:
+            severity, message = Severity.ERROR, f"{counts}: an edit broke the syntax"
+        else:
+            severity, message = Severity.NOTE, f"{counts}, all in lines that did not parse before either"
+        step = "report the file; hipport diff shows the edits"
+        self._found(
+            Finding(min(fresh, default=0), Diagnostic("HP906", severity, message, next_step=step, subject="parse"))
         )
 
     def _passes(self) -> None:
