@@ -4,6 +4,9 @@ An entry is found in two steps, without preprocessing: compiler, flags and the m
 dependency lists seen so far; compiler, flags and the bytes of all files of such a list name the result. A file whose
 name equals that of a dependency and that appears or vanishes in the tree changes the key too: it may shadow a header.
 
+Where system headers lie does not matter: their folders are numbered by their place in the search order, in flags and in
+dependency lists. So a cache survives a moved environment, and equal headers made again under another name.
+
 A compilation with errors is kept as well when its dependencies are known. What the machine caused (a kill, a full
 disk) is never kept.
 """
@@ -99,6 +102,7 @@ class BuildCache:
         Raises:
             HipportError: the cache cannot be written.
         """
+        dependencies = _numbered(job, dependencies)
         key = self._key(job, dependencies)
         if key is None:  # a file changed or vanished while the compiler ran: the result belongs to no known state
             return
@@ -122,12 +126,17 @@ class BuildCache:
 
     def _base(self, job: Job) -> str:
         main = self._hash(job.unit.path) or ""
-        return _digest(_SCHEMA, self._identity, job.kind, job.target, job.unit.path, list(job.flags), main)
+        flags = list(job.flags)
+        for number, folder in enumerate(_system_folders(job)):
+            flags = [flag.replace(folder, f"<{number}>") for flag in flags]
+        return _digest(_SCHEMA, self._identity, job.kind, job.target, job.unit.path, flags, main)
 
     def _key(self, job: Job, dependencies: Sequence[str]) -> str | None:
+        """Key of a result, from a numbered dependency list; None when one of its files is not there."""
         digest = hashlib.sha256(self._base(job).encode())
+        folders = _system_folders(job)
         for path in dependencies:
-            content = self._hash(path)
+            content = self._hash(_located(path, folders))
             if content is None:
                 return None
             digest.update(f"{content} {path}\n".encode("utf-8", "surrogateescape"))
@@ -198,6 +207,34 @@ def _is_list_of_paths(row: object) -> bool:
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()
+
+
+def _system_folders(job: Job) -> list[str]:
+    """Absolute folders of ``-isystem``, in search order."""
+    pairs = zip(job.flags, job.flags[1:], strict=False)
+    return [folder for flag, folder in pairs if flag == "-isystem" and folder.startswith("/")]
+
+
+def _numbered(job: Job, dependencies: Sequence[str]) -> list[str]:
+    """Paths below a system folder as ``<number>/path``, sorted."""
+    folders = _system_folders(job)
+    found = []
+    for path in dependencies:
+        number = next((n for n, folder in enumerate(folders) if path.startswith(f"{folder}/")), None)
+        found.append(path if number is None else f"<{number}>{path[len(folders[number]) :]}")
+    return sorted(found)
+
+
+_NUMBERED = re.compile(r"<(\d+)>(?=/)")
+
+
+def _located(path: str, folders: Sequence[str]) -> str:
+    """Inverse of `_numbered`; a number without a folder gives a path that does not exist."""
+    match = _NUMBERED.match(path)
+    if match is None:
+        return path
+    number = int(match[1])
+    return (folders[number] if number < len(folders) else path) + path[match.end() :]
 
 
 def _digest(*parts: object) -> str:

@@ -149,10 +149,11 @@ def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None) -> l
         flags += [f"-D{define}" for define in torch.defines]
     flags += [f"-D{define}" for define in unit.defines]
     flags += [f"-I{folder}" for folder in unit.include_dirs]
-    flags += ["-isystem", str(include_root())]
-    if unit.uses_torch and torch is not None:
-        for folder in torch.include_dirs:
-            flags += ["-isystem", folder]
+    system = [str(include_root()), *(torch.include_dirs if unit.uses_torch and torch is not None else ())]
+    for folder in system:
+        flags += ["-isystem", folder]
+    # __FILE__ in assertions: objects hold no path of this machine.
+    flags += [f"-fmacro-prefix-map={folder}/=" for folder in sorted(system, key=len, reverse=True)]
     return [*flags, *settings.flags]
 
 

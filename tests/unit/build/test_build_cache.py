@@ -90,6 +90,23 @@ def test_an_equal_tree_elsewhere_shares_results(root: Path, tmp_path: Path) -> N
     assert BuildCache(Tree.read(copy), "clang", tmp_path / "cache").look_up(job("a.cu")) is not None
 
 
+def test_where_system_headers_lie_does_not_matter(root: Path, tmp_path: Path) -> None:
+    for folder in ("old", "new", "changed"):
+        (tmp_path / folder / "lib").mkdir(parents=True)
+        (tmp_path / folder / "lib" / "s.h").write_text("changed" if folder == "changed" else "same", encoding="utf-8")
+    (tmp_path / "other").mkdir()
+    flags = ("-isystem", str(tmp_path / "other"), "-isystem", str(tmp_path / "old"))
+    moved = ("-isystem", str(tmp_path / "other"), "-isystem", str(tmp_path / "new"))
+    swapped = ("-isystem", str(tmp_path / "new"), "-isystem", str(tmp_path / "other"))
+    edited = ("-isystem", str(tmp_path / "other"), "-isystem", str(tmp_path / "changed"))
+    cache_of(root).store(job("a.cu", flags=flags), OBJECT, ["a.cu", str(tmp_path / "old" / "lib" / "s.h")])
+    assert cache_of(root).look_up(job("a.cu", flags=flags)) is not None
+    assert cache_of(root).look_up(job("a.cu", flags=moved)) is not None
+    assert cache_of(root).look_up(job("a.cu", flags=swapped)) is None
+    assert cache_of(root).look_up(job("a.cu", flags=edited)) is None
+    assert cache_of(root).look_up(job("a.cu", flags=flags[:2])) is None
+
+
 def test_several_dependency_lists_of_one_file_are_remembered(root: Path) -> None:
     """The main file is the same, a header decides which other header is read."""
     stored(root)
