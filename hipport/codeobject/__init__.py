@@ -1,8 +1,24 @@
 """AMDGPU code objects: ELF, kernel descriptors, metadata, bundles, disassembly."""
 
-from __future__ import annotations
+from hipport.codeobject.bundle import BundleEntry, device_image, device_images, fat_binaries, unbundle
+from hipport.codeobject.descriptor import KernelDescriptor
+from hipport.codeobject.disassembly import Instruction, disassemble
+from hipport.codeobject.elf import Argument, CodeObject, Kernel, SourceLine, Symbol
+from hipport.codeobject.errors import CodeObjectError
 
-
-def device_image(data: bytes, target: str, name: str = "") -> bytes:
-    """The ELF (or bundle) for ``target`` inside a file."""
-    return data
+__all__ = [
+    "Argument",
+    "BundleEntry",
+    "CodeObject",
+    "CodeObjectError",
+    "Instruction",
+    "Kernel",
+    "KernelDescriptor",
+    "SourceLine",
+    "Symbol",
+    "device_image",
+    "device_images",
+    "disassemble",
+    "fat_binaries",
+    "unbundle",
+]
