@@ -16,7 +16,7 @@
 
 namespace hipport {
 
-enum class Element { f16, bf16, tf32, s8, u8, s4, u4, f64 };
+enum class Element { f16, bf16, tf32, e4m3, e5m2, s8, u8, s4, u4, b1, f64 };
 
 using ptx::vec;
 
@@ -25,8 +25,9 @@ namespace detail {
 constexpr int element_bits(Element e) {
   switch (e) {
     case Element::f16: case Element::bf16: return 16;
-    case Element::s8: case Element::u8: return 8;
+    case Element::s8: case Element::u8: case Element::e4m3: case Element::e5m2: return 8;
     case Element::s4: case Element::u4: return 4;
+    case Element::b1: return 1;
     case Element::tf32: return 32;
     case Element::f64: return 64;
   }
@@ -199,11 +200,45 @@ __device__ inline vec<S, M / 4> mma(vec<R, n_registers(M * K, A)> a, vec<R, n_re
 
 }  // namespace detail
 
+namespace detail {
+constexpr bool is_fp8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
+
+/// fp8 registers as twice as many of fp16, which holds every fp8 value. Register `i` of `Halves` row halves becomes chunks
+/// 2 c and 2 c + 1: k is permuted, the same way in A and B.
+template <Element E, int Halves, int N> __device__ inline vec<unsigned, 2 * N> widened(vec<unsigned, N> x) {
+  vec<unsigned, 2 * N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const int chunk = i / Halves, half = i % Halves;
+    const unsigned short low = static_cast<unsigned short>(x[i]), high = static_cast<unsigned short>(x[i] >> 16);
+    if constexpr (E == Element::e4m3) {
+      result[2 * chunk * Halves + half] = ptx::cvt_rn_f16x2_e4m3x2(low);
+      result[(2 * chunk + 1) * Halves + half] = ptx::cvt_rn_f16x2_e4m3x2(high);
+    } else {
+      result[2 * chunk * Halves + half] = ptx::cvt_rn_f16x2_e5m2x2(low);
+      result[(2 * chunk + 1) * Halves + half] = ptx::cvt_rn_f16x2_e5m2x2(high);
+    }
+  }
+  return result;
+}
+
+/// The product with f32 sums, of any floating-point element.
+template <Element A, Element B, int M, int N, int K>
+__device__ inline vec<float, M / 4> mma_real(vec<unsigned, n_registers(M * K, A)> a, vec<unsigned, n_registers(N * K, B)> b,
+                                             vec<float, M / 4> c) {
+  if constexpr (is_fp8(A)) {
+    return mma<Element::f16, Element::f16, M, N, K, unsigned, float>(widened<A, M / 8>(a), widened<B, 1>(b), c);
+  } else {
+    return mma<A, B, M, N, K, unsigned, float>(a, b, c);
+  }
+}
+}  // namespace detail
+
 /// mma.sync with f32 accumulators: A (M x K, row) times B (K x N, column) plus c.
 template <int M, int N, int K, Element A, Element B>
 __device__ inline vec<float, M / 4> mma_f32(vec<unsigned, detail::n_registers(M * K, A)> a,
                                             vec<unsigned, detail::n_registers(N * K, B)> b, vec<float, M / 4> c) {
-  return detail::mma<A, B, M, N, K, unsigned, float>(a, b, c);
+  return detail::mma_real<A, B, M, N, K>(a, b, c);
 }
 
 /// mma.sync with f16 accumulators: summed in f32, rounded once.
@@ -216,7 +251,7 @@ __device__ inline vec<unsigned, M / 8> mma_f16(vec<unsigned, detail::n_registers
     wide[2 * i] = ptx::f16_value(static_cast<unsigned short>(c[i]));
     wide[2 * i + 1] = ptx::f16_value(static_cast<unsigned short>(c[i] >> 16));
   }
-  wide = detail::mma<A, B, M, N, K, unsigned, float>(a, b, wide);
+  wide = detail::mma_real<A, B, M, N, K>(a, b, wide);
 #pragma unroll
   for (int i = 0; i < M / 8; ++i) c[i] = ptx::cvt_rn_f16x2(wide[2 * i], wide[2 * i + 1]);
   return c;
@@ -235,6 +270,27 @@ __device__ inline vec<int, M / 4> mma_s32_satfinite(vec<unsigned, detail::n_regi
   const vec<int, M / 4> product = detail::mma<A, B, M, N, K, unsigned, int>(a, b, vec<int, M / 4>{});
 #pragma unroll
   for (int i = 0; i < M / 4; ++i) c[i] = ptx::add_sat<int>(c[i], product[i]);
+  return c;
+}
+
+/// mma.sync of single bits: c plus the number of ones in a ^ b or a & b.
+template <int M, int N, int K, bool Xor>
+__device__ inline vec<int, M / 4> mma_b1(vec<unsigned, M * K / 1024> a, vec<unsigned, N * K / 1024> b, vec<int, M / 4> c) {
+  constexpr int halves = M / 8, chunks = N * K / 1024;
+  const unsigned lane = lane_id(), row = lane & ~3u, column = (lane & 3u) * 8u;
+#pragma unroll
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+#pragma unroll
+    for (unsigned q = 0; q < 4; ++q) {
+      const unsigned b0 = detail::from_lane(b[chunk], column + q), b1 = detail::from_lane(b[chunk], column + 4u + q);
+#pragma unroll
+      for (int half = 0; half < halves; ++half) {
+        const unsigned x = detail::from_lane(a[chunk * halves + half], row + q);
+        c[2 * half] += __builtin_popcount(Xor ? x ^ b0 : x & b0);
+        c[2 * half + 1] += __builtin_popcount(Xor ? x ^ b1 : x & b1);
+      }
+    }
+  }
   return c;
 }
 

@@ -323,6 +323,9 @@ template <bool SignedA, bool SignedB> HIPPORT_PTX unsigned dp2a_hi(unsigned a, u
 }
 
 // -- packed halves and bytes ------------------------------------------------------------------------------------------
+HIPPORT_PTX unsigned short pack(unsigned char low, unsigned char high) {
+  return static_cast<unsigned short>(low | (high << 8));
+}
 HIPPORT_PTX unsigned pack(unsigned short low, unsigned short high) { return low | (static_cast<unsigned>(high) << 16); }
 HIPPORT_PTX unsigned long long pack(unsigned low, unsigned high) {
   return low | (static_cast<unsigned long long>(high) << 32);

@@ -311,8 +311,8 @@ class Context:
 
     def _packed(self, operand: Vector, kind: str) -> str:
         items = operand.items
-        if len(items) == 2 and SIZE[kind] in (4, 8):
-            half = "b16" if SIZE[kind] == 4 else "b32"
+        if len(items) == 2 and SIZE[kind] in (2, 4, 8):
+            half = {2: "b8", 4: "b16", 8: "b32"}[SIZE[kind]]
             return f"{PTX}pack({self.typed(items[0], half)}, {self.typed(items[1], half)})"
         if len(items) == 4 and SIZE[kind] in (4, 8):
             quarter = "b8" if SIZE[kind] == 4 else "b16"
@@ -393,7 +393,7 @@ class Context:
 
     def _unpack(self, operand: Vector, kind: str, expression: str) -> None:
         count = len(operand.items)
-        part = {(4, 2): "b16", (8, 2): "b32", (4, 4): "b8", (8, 4): "b16"}.get((SIZE[kind], count))
+        part = {(2, 2): "b8", (4, 2): "b16", (8, 2): "b32", (4, 4): "b8", (8, 4): "b16"}.get((SIZE[kind], count))
         if part is None:
             raise self.wrong(f"a .{kind} value does not split into {count} registers")
         name = self.temporary(f"{PTX}unpack<{CPP[part]}>({expression})")

@@ -61,6 +61,16 @@ MMA_FORMS: dict[tuple[str, str, str, str], tuple[int, int, int]] = {
     ("m16n8k4", "tf32", "tf32", "f32"): (2, 1, 4),
     ("m16n8k8", "tf32", "tf32", "f32"): (4, 2, 4),
     ("m8n8k4", "f64", "f64", "f64"): (1, 1, 2),
+    ("m16n8k4", "f64", "f64", "f64"): (2, 1, 4),
+    ("m16n8k8", "f64", "f64", "f64"): (4, 2, 4),
+    ("m16n8k16", "f64", "f64", "f64"): (8, 4, 4),
+    ("m8n8k128", "b1", "b1", "s32"): (1, 1, 2),
+    ("m16n8k128", "b1", "b1", "s32"): (2, 1, 4),
+    ("m16n8k256", "b1", "b1", "s32"): (4, 2, 4),
+    **{("m16n8k16", a, b, "f32"): (2, 1, 4) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{("m16n8k32", a, b, "f32"): (4, 2, 4) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{("m16n8k16", a, b, "f16"): (2, 1, 2) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
+    **{("m16n8k32", a, b, "f16"): (4, 2, 2) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")},
     **{("m8n8k16", a, b, "s32"): (1, 1, 2) for a in ("s8", "u8") for b in ("s8", "u8")},
     **{("m16n8k16", a, b, "s32"): (2, 1, 4) for a in ("s8", "u8") for b in ("s8", "u8")},
     **{("m16n8k32", a, b, "s32"): (4, 2, 4) for a in ("s8", "u8") for b in ("s8", "u8")},
@@ -83,7 +93,8 @@ def _mma(context: Context, modifiers: Modifiers) -> None:
     finite = modifiers.flag("satfinite")
     words = [word for word in context.instruction.modifiers if word in _MATRIX_TYPES]
     modifiers.take("|".join(_MATRIX_TYPES))
-    modifiers.take("rn|xor|and|popc")
+    bits = modifiers.one_of(("xor", "and")) if "b1" in words else ""
+    modifiers.take("rn|popc")
     modifiers.end()
     if len(shape) != 1 or len(words) != 4:
         raise modifiers.unknown("")
@@ -107,6 +118,12 @@ def _mma(context: Context, modifiers: Modifiers) -> None:
             raise context.wrong(f"operand {index + 1} needs {count} registers")
         if index:
             groups.append("{{" + ", ".join(context.typed(register, element) for register in registers) + "}}")
+    if a == "b1":
+        shape_text = shape[0][1:].replace("n", ", ").replace("k", ", ")
+        operation = "true" if bits == "xor" else "false"
+        context.includes.add(_HEADER)
+        context.spread(context.operand(0), kind, f"hipport::mma_b1<{shape_text}, {operation}>({', '.join(groups)})")
+        return
     types = ", ".join(f"hipport::Element::{name}" for name in (a, b))
     template = f"<{shape[0][1:].replace('n', ', ').replace('k', ', ')}, {types}>"
     context.includes.add(_HEADER)

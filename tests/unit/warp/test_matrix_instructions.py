@@ -35,8 +35,10 @@ SHAPES = {
     "s4_k64": (16, 8, 64, "s4", "s4", "s32"),
     "u4s4_m8": (8, 8, 32, "u4", "s4", "s32"),
     "f64": (8, 8, 4, "f64", "f64", "f64"),
+    "fp8_k32": (16, 8, 32, "e4m3", "e5m2", "f32"),
+    "fp8_k16_acc": (16, 8, 16, "e4m3", "e4m3", "f16"),
 }
-BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "f64": 64}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "f64": 64, "e4m3": 8, "e5m2": 8}
 
 Words = NDArray[np.uint32]
 
@@ -109,6 +111,14 @@ def encoded(values: NDArray[np.int64], kind: str) -> NDArray[np.uint64]:
     """Bits of small integers in a matrix type."""
     if kind == "f16":
         return values.astype(np.float16).view(np.uint16).astype(np.uint64)
+    if kind in ("e4m3", "e5m2"):
+        mantissa, bias = (3, 7) if kind == "e4m3" else (2, 15)
+        table = {0: 0}
+        for value in range(1, 9):
+            exponent = value.bit_length() - 1
+            if (value << mantissa) % (1 << exponent) == 0:
+                table[value] = (exponent + bias) << mantissa | ((value << mantissa) >> exponent) & ((1 << mantissa) - 1)
+        return np.vectorize(lambda v: table[abs(v)] | (0x80 if v < 0 else 0))(values).astype(np.uint64)
     if kind in ("bf16", "tf32"):
         bits = values.astype(np.float32).view(np.uint32)
         # The low bits of a tf32 register are ignored by the hardware: put rubbish there.
@@ -151,8 +161,8 @@ def accumulators(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
 def test_mma(module: Module, name: str, step: int) -> None:
     m, n, k, a_kind, b_kind, c_kind = SHAPES[name]
     rng = np.random.default_rng(sum(map(ord, name)))
-    low = {"u8": 0, "u4": 0, "s4": -8}
-    high = {"u8": 256, "u4": 16, "s4": 8}
+    low = {"u8": 0, "u4": 0, "s4": -8, "e5m2": -4}
+    high = {"u8": 256, "u4": 16, "s4": 8, "e5m2": 5}
     a = [rng.integers(low.get(a_kind, -6), high.get(a_kind, 7), (m, k)) for _ in range(WARPS)]
     b = [rng.integers(low.get(b_kind, -6), high.get(b_kind, 7), (k, n)) for _ in range(WARPS)]
     c = [rng.integers(-50, 50, (m, n)) for _ in range(WARPS)]
