@@ -193,7 +193,7 @@ def test_parameter_counts_agree_or_are_reported() -> None:
     for family in FAMILIES[:2]:
         theirs, ours = cuda.read_cuda(family), hip.read_hip(family)
         for row in read_table(rules_root() / family.table, family.table):
-            if row.kind != "function" or row.state != "ok" or row.source != "derived":
+            if row.kind != "function" or row.state != "ok" or row.source.startswith("hipport/"):
                 continue
             if row.cuda in theirs and row.hip in ours:
                 given = {len(s.parameters) for s in theirs[row.cuda].signatures}
