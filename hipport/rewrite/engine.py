@@ -208,8 +208,8 @@ class _Run:
                     edits = tuple(e for e in result.edits if self.parsed.text(e.span) != e.replacement)
                     if edits:
                         changes.append(result if len(edits) == len(result.edits) else replace(result, edits=edits))
-                    else:  # a row that keeps the name and reports it
-                        findings.extend(result.findings)
+                    else:  # a row that keeps the name and reports it, unless a rule edits it
+                        findings.extend(replace(finding, refusal=True) for finding in result.findings)
         return changes, findings
 
     def _apply(self, standing: list[Change], number: int) -> None:
