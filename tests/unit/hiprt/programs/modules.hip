@@ -95,8 +95,8 @@ int main() {
   EXPECT_EQ(count, 2u);
   OK(hipModuleLoadFatBinary(&none, code.data()));
   hipLibrary_t library = nullptr, from_file = nullptr, back = nullptr;
-  OK(hipLibraryLoadData(&library, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  OK(hipLibraryLoadFromFile(&from_file, path, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  OK(hipLibraryLoadData(&library, code.data(), (hipJitOption*)nullptr, (void**)nullptr, 0u, (hipLibraryOption*)nullptr, (void**)nullptr, 0u));
+  OK(hipLibraryLoadFromFile(&from_file, path, (hipJitOption*)nullptr, (void**)nullptr, 0u, (hipLibraryOption*)nullptr, (void**)nullptr, 0u));
   OK(hipLibraryGetKernelCount(&count, library));
   EXPECT_EQ(count, 2u);
   hipKernel_t kernel = nullptr, kernels[2] = {};
