@@ -4,6 +4,7 @@
 #include <hip/hip_complex.h>
 #include <hip/hip_runtime.h>
 #include <hipport/bf16.h>
+#include <hipport/simd.h>
 #include <hipport/warp.h>
 
 using cudaError_t = hipError_t;
@@ -13,6 +14,13 @@ inline const char* cudaGetErrorString(hipError_t error) { return hipGetErrorStri
 
 using __nv_bfloat16 = __hip_bfloat16;
 using __nv_bfloat162 = __hip_bfloat162;
+using __nv_bfloat16_raw = __hip_bfloat16_raw;
+using __nv_bfloat162_raw = __hip_bfloat162_raw;
+
+template <int = 0>
+__host__ __device__ inline int __dp4a(int a, int b, int c) { return hipport::dp4a(a, b, c); }
+template <int = 0>
+__host__ __device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return hipport::dp4a(a, b, c); }
 
 using cuFloatComplex = hipFloatComplex;
 using cuDoubleComplex = hipDoubleComplex;

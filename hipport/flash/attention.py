@@ -1,0 +1,102 @@
+"""A translated FlashAttention tree, ready to call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hipport.core import HipportError, target_named
+from hipport.flash.kernels import Instantiation, build_entry
+from hipport.flash.launch import Array, Launch, run
+from hipport.hiprt.build import build_runtime
+from hipport.hiprt.launch import RunOptions, runtime_environment
+from hipport.sdk import find_sdk
+
+# What upstream's heuristic for the number of splits is told, per target (AMD product pages; one die of an MI250X).
+COMPUTE_UNITS = {"gfx90a": 110, "gfx942": 304, "gfx950": 256, "gfx1100": 96, "gfx1201": 64}
+INTERFACE = "flash_attn/flash_attn_interface.py"
+
+
+class FlashAttention:
+    """Upstream's functions on CPU tensors, computed by the ported kernels.
+
+    Args:
+        tree: a translated tree (``generated_hip``).
+        target: LLVM processor name.
+        device: ``emulator``, or ``rocm`` for the GPU of this machine.
+        checks: the emulator's checks (``all``, a comma list, empty for none).
+        compute_units: see `COMPUTE_UNITS`; 1 keeps small problems from being split.
+        seed: of the random numbers for dropout.
+    """
+
+    def __init__(
+        self,
+        tree: Path | str = "generated_hip",
+        target: str = "gfx942",
+        device: str = "emulator",
+        *,
+        checks: str = "",
+        compute_units: int = 0,
+        seed: int = 0,
+    ) -> None:
+        from hipport.flash.extension import Extension, Philox
+
+        if device not in ("emulator", "rocm"):
+            raise HipportError(f"unknown device {device!r}", "choose emulator or rocm")
+        self.tree = Path(tree)
+        self.target = target_named(target).name
+        self.device = device
+        self.checks = checks
+        self.philox = Philox(seed)
+        self.extension = Extension(self._run, compute_units or COMPUTE_UNITS[self.target], self.philox)
+
+    def _run(
+        self, what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
+    ) -> list[Array]:
+        import os
+
+        sdk = find_sdk()
+        runtime = build_runtime(sdk)
+        program = build_entry(what, self.tree, self.target, sdk, runtime)
+        environment = dict(os.environ)
+        if self.device == "emulator":
+            environment = runtime_environment(runtime, RunOptions(target=self.target, checks=self.checks))
+        return run(program, environment, buffers, launches)
+
+    @cached_property
+    def interface(self) -> ModuleType:
+        """Upstream's ``flash_attn_interface`` over these kernels.
+
+        Its custom operators are registered for the device type of the tensors, which is the CPU here: that word is
+        changed as the module is read. Two of these modules cannot register operators of one name, so each gets its own.
+
+        Raises:
+            HipportError: the tree has no such module.
+        """
+        path = self.tree / INTERFACE
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise HipportError(f"{path}: {error.strerror}", "run: hipport translate upstream_cuda") from error
+        name = f"hipport_flash_{id(self):x}"
+        text = text.replace('device_types="cuda"', 'device_types="cpu"')
+        text = text.replace('"flash_attn::_flash', f'"{name}::_flash').replace(
+            "torch.ops.flash_attn.", f"torch.ops.{name}."
+        )
+        module = ModuleType(name)
+        module.__file__ = str(path)
+        previous: Any = sys.modules.get("flash_attn_2_cuda")
+        sys.modules["flash_attn_2_cuda"] = self.extension  # type: ignore[assignment]
+        sys.modules[name] = module
+        try:
+            exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102 - upstream's own module, pinned by hash
+        finally:
+            if previous is None:
+                del sys.modules["flash_attn_2_cuda"]
+            else:
+                sys.modules["flash_attn_2_cuda"] = previous
+        return module

@@ -1,0 +1,119 @@
+"""Which instantiation of upstream's kernels a call needs, and the program that runs it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+
+from hipport.core import HipportError
+from hipport.core.files import cache_root, include_root, write_atomic
+from hipport.hiprt.build import RuntimeFolder
+from hipport.hiprt.program import ProgramPlan, build_program
+from hipport.sdk import Sdk
+
+# Fields of upstream's Flash_fwd_params that a call may set; the program looks their offsets up when it is compiled.
+FIELDS = (
+    "q_ptr k_ptr v_ptr q_batch_stride k_batch_stride v_batch_stride q_row_stride k_row_stride v_row_stride q_head_stride"
+    " k_head_stride v_head_stride h h_k h_h_k_ratio o_ptr oaccum_ptr o_batch_stride o_row_stride o_head_stride p_ptr"
+    " softmax_lse_ptr softmax_lseaccum_ptr b seqlen_q seqlen_k seqlen_knew d seqlen_q_rounded seqlen_k_rounded d_rounded"
+    " rotary_dim total_q scale_softmax scale_softmax_log2 cu_seqlens_q cu_seqlens_k leftpad_k seqused_k knew_ptr vnew_ptr"
+    " knew_batch_stride vnew_batch_stride knew_row_stride vnew_row_stride knew_head_stride vnew_head_stride rotary_cos_ptr"
+    " rotary_sin_ptr cache_batch_idx block_table block_table_batch_stride page_block_size p_dropout p_dropout_in_uint8_t"
+    " rp_dropout scale_softmax_rp_dropout window_size_left window_size_right softcap philox_args.seed philox_args.offset"
+    " rng_state is_bf16 is_causal is_seqlens_k_cumulative is_rotary_interleaved num_splits alibi_slopes_ptr"
+    " alibi_slopes_batch_stride unpadded_lse seqlenq_ngroups_swapped"
+).split()
+HEAD_DIMS = (32, 64, 96, 128, 192, 256)
+LAUNCH_TEMPLATE = "csrc/flash_attn/src/flash_fwd_launch_template.h"
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """One instantiation of ``flash_fwd_kernel``; names are upstream's template parameters."""
+
+    head_dim: int
+    bf16: bool
+    dropout: bool = False
+    causal: bool = False
+    local: bool = False
+    alibi: bool = False
+    even_mn: bool = False
+    even_k: bool = True
+    softcap: bool = False
+    return_softmax: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SplitForward:
+    """One instantiation of ``flash_fwd_splitkv_kernel``, with the combine kernel when ``log_splits`` is not 0."""
+
+    head_dim: int
+    bf16: bool
+    causal: bool = False
+    local: bool = False
+    alibi: bool = False
+    even_mn: bool = False
+    even_k: bool = True
+    softcap: bool = False
+    append_kv: bool = False
+    log_splits: int = 0
+
+
+Instantiation = Forward | SplitForward
+
+
+def padded_head_dim(head_dim: int) -> int:
+    """The instantiated head dimension that serves ``head_dim``.
+
+    Raises:
+        HipportError: larger than upstream supports.
+    """
+    for padded in HEAD_DIMS:
+        if head_dim <= padded:
+            return padded
+    raise HipportError(f"head dimension {head_dim} is over 256", "FlashAttention supports up to 256")
+
+
+def entry_source(what: Instantiation) -> str:
+    """C++ of the program for one instantiation."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hipport.flash"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        autoescape=False,
+    )  # noqa: S701 - C++, not HTML
+    template = environment.get_template("forward.hip.j2")
+    return template.render(k=what, split=isinstance(what, SplitForward), fields=FIELDS, launch=LAUNCH_TEMPLATE)
+
+
+def build_entry(what: Instantiation, tree: Path, target: str, sdk: Sdk, runtime: RuntimeFolder) -> Path:
+    """The program for one instantiation, from the cache or compiled now.
+
+    Args:
+        what: which kernel.
+        tree: a translated FlashAttention tree.
+        target: LLVM processor name.
+        sdk: the toolchain.
+        runtime: what the program is linked against.
+
+    Raises:
+        CompileError: it does not compile.
+        HipportError: ``tree`` is no translated FlashAttention.
+    """
+    if not (tree / LAUNCH_TEMPLATE).is_file():
+        raise HipportError(
+            f"{tree} holds no {LAUNCH_TEMPLATE}", "run: hipport upstream sync && hipport translate upstream_cuda"
+        )
+    text = entry_source(what)
+    folder = cache_root() / "flash" / hashlib.sha256(text.encode()).hexdigest()[:24]
+    source = folder / "forward.hip"
+    if not source.is_file() or source.read_text() != text:
+        write_atomic(source, text.encode())
+    root = tree.resolve()
+    own = include_root()
+    folders = (own / "hipport/cute/overlay", root, own, own / "hipport/torchless", root / "csrc/cutlass/include")
+    flags = ("-O3", "-w", *(f"-I{path}" for path in folders))
+    return build_program(ProgramPlan(folder, (source.name,), target, flags), sdk, runtime)

@@ -1,0 +1,4 @@
+// See ../HIPGeneratorImpl.h.
+#pragma once
+
+#include <ATen/hip/HIPGeneratorImpl.h>
