@@ -47,9 +47,14 @@ class BuildResult:
         return tuple(dict.fromkeys((*found, *self.checks)))
 
     @property
+    def failed(self) -> tuple[Outcome, ...]:
+        """Compilations without a result."""
+        return tuple(outcome for outcome in self.outcomes if not outcome.ok)
+
+    @property
     def needs_person(self) -> bool:
         """True when something failed or has to be looked at."""
-        return any(not o.ok for o in self.outcomes) or any(d.severity.needs_person for d in self.diagnostics())
+        return bool(self.failed) or any(d.severity.needs_person for d in self.diagnostics())
 
 
 @dataclass(frozen=True)

@@ -141,10 +141,11 @@ def command(
     result = run_plan(plan, workshop)
     if host or link_name:
         result = add_host_objects(result, chosen, workshop, settings, torch)
-    if link_name:
-        name = link_name
-        result = link(result, chosen, name, workshop)
+    if link_name and not result.failed:
+        result = link(result, chosen, link_name, workshop)
     _print_result(result, workshop, settings, per_kernel or bool(kernels), as_json)
+    if link_name and result.failed:
+        click.echo(f"{link_name} was not linked: {len(result.failed)} compilations failed", err=True)
     return 1 if result.needs_person else 0
 
 

@@ -263,6 +263,22 @@ def test_host_objects_and_a_program(tmp_path: Path) -> None:
     assert b"__hipRegisterFatBinary" in data
 
 
+def test_nothing_is_linked_when_a_unit_fails(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.cu": TWO_KERNELS, "b.cpp": "int x = y;\n"})
+    result = build("tree", "-t", "gfx942", "--link", "lib.so")
+    assert result.return_value == 1
+    assert "b.cpp:1:9: error HP802" in result.output
+    assert "lib.so was not linked: 1 compilations failed" in result.stderr
+    assert not (tmp_path / "build_hip" / "lib.so").exists()
+
+
+def test_a_linker_error_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.cpp": "int far_away();\nint main() { return far_away(); }\n"})
+    result = build("tree", "-t", "gfx942", "--link", "program")
+    assert isinstance(result.exception, HipportError)
+    assert "far_away" in str(result.exception)
+
+
 def test_paths_with_spaces_and_other_letters(tmp_path: Path) -> None:
     write(tmp_path / "my tree", {"op ü/a b.cu": '#include "inc ä/h.h"\n' + TWO_KERNELS, "x/inc ä/h.h": ""})
     code, report = build_json("my tree", "--link", "lib.so")
