@@ -15,17 +15,80 @@ from hipport.hiprt.program import ProgramPlan, build_program
 from hipport.sdk import Sdk
 
 # Fields of upstream's Flash_fwd_params that a call may set; the program looks their offsets up when it is compiled.
-FIELDS = (
-    "q_ptr k_ptr v_ptr q_batch_stride k_batch_stride v_batch_stride q_row_stride k_row_stride v_row_stride q_head_stride"
-    " k_head_stride v_head_stride h h_k h_h_k_ratio o_ptr oaccum_ptr o_batch_stride o_row_stride o_head_stride p_ptr"
-    " softmax_lse_ptr softmax_lseaccum_ptr b seqlen_q seqlen_k seqlen_knew d seqlen_q_rounded seqlen_k_rounded d_rounded"
-    " rotary_dim total_q scale_softmax scale_softmax_log2 cu_seqlens_q cu_seqlens_k leftpad_k seqused_k knew_ptr vnew_ptr"
-    " knew_batch_stride vnew_batch_stride knew_row_stride vnew_row_stride knew_head_stride vnew_head_stride rotary_cos_ptr"
-    " rotary_sin_ptr cache_batch_idx block_table block_table_batch_stride page_block_size p_dropout p_dropout_in_uint8_t"
-    " rp_dropout scale_softmax_rp_dropout window_size_left window_size_right softcap philox_args.seed philox_args.offset"
-    " rng_state is_bf16 is_causal is_seqlens_k_cumulative is_rotary_interleaved num_splits alibi_slopes_ptr"
-    " alibi_slopes_batch_stride unpadded_lse seqlenq_ngroups_swapped"
-).split()
+FIELDS = [
+    "q_ptr",
+    "k_ptr",
+    "v_ptr",
+    "q_batch_stride",
+    "k_batch_stride",
+    "v_batch_stride",
+    "q_row_stride",
+    "k_row_stride",
+    "v_row_stride",
+    "q_head_stride",
+    "k_head_stride",
+    "v_head_stride",
+    "h",
+    "h_k",
+    "h_h_k_ratio",
+    "o_ptr",
+    "oaccum_ptr",
+    "o_batch_stride",
+    "o_row_stride",
+    "o_head_stride",
+    "p_ptr",
+    "softmax_lse_ptr",
+    "softmax_lseaccum_ptr",
+    "b",
+    "seqlen_q",
+    "seqlen_k",
+    "seqlen_knew",
+    "d",
+    "seqlen_q_rounded",
+    "seqlen_k_rounded",
+    "d_rounded",
+    "rotary_dim",
+    "total_q",
+    "scale_softmax",
+    "scale_softmax_log2",
+    "cu_seqlens_q",
+    "cu_seqlens_k",
+    "leftpad_k",
+    "seqused_k",
+    "knew_ptr",
+    "vnew_ptr",
+    "knew_batch_stride",
+    "vnew_batch_stride",
+    "knew_row_stride",
+    "vnew_row_stride",
+    "knew_head_stride",
+    "vnew_head_stride",
+    "rotary_cos_ptr",
+    "rotary_sin_ptr",
+    "cache_batch_idx",
+    "block_table",
+    "block_table_batch_stride",
+    "page_block_size",
+    "p_dropout",
+    "p_dropout_in_uint8_t",
+    "rp_dropout",
+    "scale_softmax_rp_dropout",
+    "window_size_left",
+    "window_size_right",
+    "softcap",
+    "philox_args.seed",
+    "philox_args.offset",
+    "rng_state",
+    "is_bf16",
+    "is_causal",
+    "is_seqlens_k_cumulative",
+    "is_rotary_interleaved",
+    "num_splits",
+    "alibi_slopes_ptr",
+    "alibi_slopes_batch_stride",
+    "unpadded_lse",
+    "seqlenq_ngroups_swapped",
+]
 HEAD_DIMS = (32, 64, 96, 128, 192, 256)
 LAUNCH_TEMPLATE = "csrc/flash_attn/src/flash_fwd_launch_template.h"
 
@@ -84,7 +147,7 @@ def entry_source(what: Instantiation) -> str:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         autoescape=False,
-    )  # noqa: S701 - C++, not HTML
+    )
     template = environment.get_template("forward.hip.j2")
     return template.render(k=what, split=isinstance(what, SplitForward), fields=FIELDS, launch=LAUNCH_TEMPLATE)
 

@@ -1,0 +1,155 @@
+"""The host decisions of upstream's flash_api.cpp, without compiling a kernel: what would be launched, with what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tensors (extra: torch)")
+
+from hipport.flash.extension import Extension, Philox, splits_heuristic  # noqa: E402 - after the skip
+from hipport.flash.kernels import Forward, Instantiation, SplitForward, entry_source  # noqa: E402
+from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
+
+
+class Recorder:
+    """Takes the place of the program: remembers the call, returns the buffers as they were sent."""
+
+    def __init__(self) -> None:
+        self.what: Instantiation | None = None
+        self.buffers: Sequence[tuple[Array, bool]] = ()
+        self.launches: Sequence[Launch] = ()
+
+    def __call__(
+        self, what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
+    ) -> list[Array]:
+        self.what, self.buffers, self.launches = what, buffers, launches
+        return [array.copy() for array, wanted in buffers if wanted]
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    return Recorder()
+
+
+def extension(recorder: Recorder, compute_units: int = 1) -> Extension:
+    return Extension(recorder, compute_units, Philox(seed=5))
+
+
+def qkv(sq: int = 200, sk: int = 300, h: int = 4, hk: int = 2, d: int = 64, b: int = 1, dtype: object = None):
+    make = lambda s, n: torch.zeros(b, s, n, d, dtype=dtype or torch.float16)  # noqa: E731
+    return make(sq, h), make(sk, hk), make(sk, hk)
+
+
+def forward(ext: Extension, tensors: tuple[object, ...], **changes: object):
+    given = {
+        "out": None, "alibi_slopes": None, "p_dropout": 0.0, "softmax_scale": 0.125, "causal": False,
+        "window_left": -1, "window_right": -1, "softcap": 0.0, "return_softmax": False,
+    } | changes  # fmt: skip
+    return ext.fwd(*tensors, **given)
+
+
+def test_uneven_lengths_take_the_general_kernel(recorder: Recorder) -> None:
+    forward(extension(recorder), qkv())
+    assert recorder.what == Forward(64, False, even_mn=False, even_k=True)
+    (launch,) = recorder.launches
+    assert launch.grid == (2, 1, 4)  # 200 rows in blocks of 128
+    assert launch.parameters["h_h_k_ratio"] == 2
+    assert launch.parameters["q_row_stride"] == 4 * 64
+
+
+def test_whole_blocks_take_the_even_kernel(recorder: Recorder) -> None:
+    forward(extension(recorder), qkv(256, 256))
+    assert recorder.what == Forward(64, False, even_mn=True, even_k=True)
+
+
+def test_head_dim_between_instantiations_is_uneven(recorder: Recorder) -> None:
+    forward(extension(recorder), qkv(256, 256, d=40))
+    assert recorder.what == Forward(64, False, even_mn=False, even_k=False)
+
+
+def test_causal_is_a_window_open_to_the_left(recorder: Recorder) -> None:
+    forward(extension(recorder), qkv(dtype=torch.bfloat16), causal=True)
+    assert recorder.what == Forward(64, True, causal=True)
+    (launch,) = recorder.launches
+    assert (launch.parameters["window_size_left"], launch.parameters["window_size_right"]) == (300, 0)
+
+
+def test_one_sided_window_is_local(recorder: Recorder) -> None:
+    forward(extension(recorder), qkv(), window_left=10, window_right=-1)
+    assert recorder.what == Forward(64, False, local=True)
+    assert recorder.launches[0].parameters["window_size_right"] == 300
+
+
+def test_single_query_swaps_groups_for_rows(recorder: Recorder) -> None:
+    out, lse, _, _ = forward(extension(recorder), qkv(sq=1), causal=True)
+    assert recorder.launches[0].parameters["seqlen_q"] == 2  # the group takes the place of rows
+    assert recorder.launches[0].parameters["h"] == 2
+    assert out.shape == (1, 1, 4, 64)
+    assert lse.shape == (1, 4, 1)
+    assert not recorder.what.causal  # one query sees every key
+
+
+def test_empty_keys_launch_nothing(recorder: Recorder) -> None:
+    out, lse, _, _ = forward(extension(recorder), qkv(sk=0))
+    assert recorder.what is None
+    assert bool((out == 0).all())
+    assert bool(torch.isposinf(lse).all())
+
+
+def test_dropout_takes_random_numbers_once_per_call(recorder: Recorder) -> None:
+    ext = extension(recorder)
+    forward(ext, qkv(), p_dropout=0.25)
+    first = recorder.launches[0].parameters
+    assert recorder.what == Forward(64, False, dropout=True)
+    assert (first["philox_args.seed"], first["philox_args.offset"]) == (5, 0)
+    assert first["p_dropout_in_uint8_t"] == 191  # floor(0.75 * 255)
+    forward(ext, qkv(), p_dropout=0.25)
+    assert recorder.launches[0].parameters["philox_args.offset"] == 1 * 4 * 32
+
+
+def test_softcap_and_dropout_exclude_each_other(recorder: Recorder) -> None:
+    with pytest.raises(RuntimeError, match="Softcapping does not support dropout"):
+        forward(extension(recorder), qkv(), softcap=10.0, p_dropout=0.1)
+
+
+def test_split_needs_the_combine_kernel(recorder: Recorder) -> None:
+    forward(extension(recorder, compute_units=64), qkv(sq=64, sk=1024))
+    assert isinstance(recorder.what, SplitForward)
+    assert recorder.what.log_splits > 0
+    split, combine = recorder.launches
+    assert split.grid[1] == split.parameters["num_splits"]
+    assert combine.grid == (64 * 4 // 8, 1, 1)  # 8 rows of head dimension 64 per workgroup
+    assert isinstance(combine.parameters["oaccum_ptr"], Pointer)
+
+
+def test_float32_is_refused(recorder: Recorder) -> None:
+    with pytest.raises(RuntimeError, match="fp16 and bf16"):
+        forward(extension(recorder), qkv(dtype=torch.float32))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "units", "n_blocks", "expected"),
+    [(300, 264, 8, 1), (4, 264, 1, 1), (4, 8, 4, 2), (1, 8, 8, 8)],
+    ids=["device is full", "one block of keys", "half the device", "one row of blocks"],
+)
+def test_splits_heuristic(blocks: int, units: int, n_blocks: int, expected: int) -> None:
+    assert splits_heuristic(blocks, units, n_blocks, 128) == expected
+
+
+def test_entry_names_the_instantiation() -> None:
+    text = entry_source(SplitForward(128, True, causal=True, log_splits=3))
+    assert "flash_fwd_splitkv_kernel<Traits, true, false, false, false, true, false, true, false>" in text
+    assert "flash_fwd_splitkv_combine_kernel<Traits, 4, 3, true>" in text
+    assert "cutlass::bfloat16_t" in text
+
+
+def test_bfloat16_bits_travel_unchanged(recorder: Recorder) -> None:
+    q, k, v = qkv(dtype=torch.bfloat16)
+    q.fill_(1.0)
+    forward(extension(recorder), (q, k, v))
+    pointer = recorder.launches[0].parameters["q_ptr"]
+    assert isinstance(pointer, Pointer)
+    assert set(np.unique(recorder.buffers[pointer.buffer][0])) == {0x3F80}
