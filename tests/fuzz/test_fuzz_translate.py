@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,14 +19,14 @@ from hipport.rulebook import EMPTY, load_rulebook
 from hipport.syntax import scan
 
 BOOK = load_rulebook()
-LONG = os.environ.get("HIPPORT_FUZZ_EXAMPLES")
 PROFILE = settings(
-    max_examples=int(LONG) if LONG else 60,
+    max_examples=60,
     deadline=None,
-    derandomize=not LONG,
+    derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     database=None,
 )
+LONG_RUN = settings(PROFILE, max_examples=int(os.environ.get("HIPPORT_FUZZ_EXAMPLES", "2000")), derandomize=False)
 
 # Pieces that rules, tables and the scanner look at; joined at random they make right and wrong CUDA text.
 PIECES = [
@@ -206,6 +208,21 @@ def test_the_way_back_finds_untouched_bytes(rows: list[tuple[int, int, bytes, in
 
 
 @pytest.mark.fuzz
-def test_long_run() -> None:
-    """``HIPPORT_FUZZ_EXAMPLES=5000 pytest tests/fuzz -m fuzz`` runs the properties above with that many examples."""
-    assert LONG, "set HIPPORT_FUZZ_EXAMPLES"
+@pytest.mark.parametrize(
+    ("property_test", "strategies"),
+    [
+        (test_no_rules_is_identity, (TEXTS,)),
+        (test_translation_is_idempotent, (TEXTS, OPTIONS)),
+        (test_translation_is_a_function, (TEXTS,)),
+        (test_comments_and_strings_are_untouched, (TEXTS,)),
+        (test_edits_of_a_pass_never_overlap_and_rebuild_the_output, (TEXTS,)),
+        (test_diagnostics_point_into_the_input, (TEXTS,)),
+        (test_standing_changes_never_overlap, (EDITS,)),
+        (test_the_way_back_finds_untouched_bytes, (EDITS,)),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_long_run(property_test: Callable[..., None], strategies: tuple[st.SearchStrategy[Any], ...]) -> None:
+    """A property with random seeds: ``HIPPORT_FUZZ_EXAMPLES=5000 pytest tests/fuzz -m fuzz`` sets how many texts."""
+    inner: Callable[..., None] = property_test.hypothesis.inner_test  # type: ignore[attr-defined]
+    LONG_RUN(given(*strategies)(inner))()
