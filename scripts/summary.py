@@ -29,8 +29,8 @@ def main(generated: Path, built: Path) -> int:
       .venv/bin/hipport report                   what a reviewer needs: every edit, every finding
       .venv/bin/hipport explain HP900            what a finding means
       .venv/bin/hipport build --help             build more of it, for other targets
-      .venv/bin/hipport verify --help            check built kernels numerically, without a GPU
-      {generated}/manifest.json         every edit and finding as data
+      .venv/bin/hipport run PROGRAM.cu           translate, build and run a program, on a GPU or the emulator
+      {generated}/manifest.json                every edit and finding as data
       README.md, ARCHITECTURE.md""")
     if len(good) < len(device):
         print(f"\nfailed: {len(device) - len(good)} of {len(device)} units did not build", file=sys.stderr)
