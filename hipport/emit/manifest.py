@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +332,7 @@ class Counts:
         edits: by rule.
         diagnostics: places by id, pass-through files left out.
         severities: the same by severity.
-        passthrough: places by severity in files that are copied byte for byte by policy (vendored CUTLASS).
+        passthrough: places by severity in vendored files (CUTLASS): copied byte for byte, but for named patches.
         lines: of analysed files; copied ones would flatter the share.
         lines_unchanged: of them.
     """
@@ -383,8 +384,16 @@ def counts_of(manifest: Manifest) -> Counts:
 
 
 def findings(manifest: Manifest, passthrough: bool) -> list[Diagnostic]:
-    """Findings in pass-through files, or all others; by path, line, column, id."""
-    copied = {f.path for f in manifest.files if f.state is FileState.PASSTHROUGH}
+    """Findings in vendored files (passed through, or patched by a rule that names the file), or all others.
+
+    By path, line, column, id.
+    """
+    vendored = manifest.options.passthrough
+    copied = {
+        f.path
+        for f in manifest.files
+        if f.state is FileState.PASSTHROUGH or any(fnmatchcase(f.path, pattern) for pattern in vendored)
+    }
     return [d for d in manifest.all_diagnostics() if (d.path in copied) == passthrough]
 
 

@@ -29,7 +29,7 @@ _shared: tuple[Engine, Sequence[SourceFile], TranslateOptions] | None = None
 
 
 def load_engine(
-    rule_folders: Sequence[Path], files: Iterable[str], macros: Iterable[str], names: Iterable[str]
+    rule_folders: Sequence[Path], files: Iterable[str], macros: Iterable[str], names: Iterable[str], above: str = ""
 ) -> Engine:
     """The translator with hipport's rules and those of the given folders, and the facts of `hipport.pipeline.project`.
 
@@ -41,7 +41,10 @@ def load_engine(
 
     book = load_rulebook((rules_root(), *rule_folders))
     project = Project(
-        frozenset(files), frozenset(m.encode("ascii") for m in macros), frozenset(n.encode("ascii") for n in names)
+        frozenset(files),
+        frozenset(m.encode("ascii") for m in macros),
+        frozenset(n.encode("ascii") for n in names),
+        above,
     )
     return lambda source, options: translate_source(source, book, options, project)
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hipport.pipeline.kinds import Kind, kind_of
 
@@ -20,6 +21,7 @@ _ALIAS = re.compile(rb"^[ \t]*using[ \t]+(" + _LIKE_CUDA + rb")[ \t]*=", re.MULT
 _FUNCTION = re.compile(rb"^[A-Za-z_][^\n;{}()=#]*[\s*&](" + _LIKE_CUDA + rb")[ \t]*\(", re.MULTILINE)
 _BODY = re.compile(rb"\s*(?:const\b\s*)?(?:noexcept\b\s*)?\{")
 _LONGEST_PARAMETER_LIST = 4000
+_PACKAGE_MARKS = ("setup.py", "pyproject.toml", "PKG-INFO", "upstream.toml", "hipport.toml", ".git")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,25 @@ def declared(path: str, data: bytes) -> Declared:
     return Declared(_sorted(macros), _sorted(names))
 
 
-def project_key(files: Iterable[str], macros: Iterable[str], names: Iterable[str]) -> str:
+def folders_above(root: Path) -> str:
+    """Path of ``root`` in the package that it is a part of (``csrc/flash_attn``); empty for a package's own root.
+
+    A package is what has a build file, upstream's pins or a repository at its top.
+    """
+    for count, folder in enumerate((root, *root.parents)):
+        if any((folder / name).exists() for name in _PACKAGE_MARKS):
+            return root.relative_to(folder).as_posix() if count else ""
+    return ""
+
+
+def project_key(files: Iterable[str], macros: Iterable[str], names: Iterable[str], above: str = "") -> str:
     """Hash of a project's facts: part of the run key, because they decide translations."""
     digest = hashlib.sha256()
     for group in (files, macros, names):
         for text in sorted(group):
             digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
         digest.update(b"\n")
+    digest.update(above.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()[:16]
 
 

@@ -17,7 +17,7 @@ from hipport.emit.transaction import hash_file
 from hipport.pipeline.engine import Engine, Progress, load_engine, translate_all, translate_one
 from hipport.pipeline.identity import rulebook_identity, run_key
 from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
-from hipport.pipeline.project import Declared, declared, project_key
+from hipport.pipeline.project import Declared, declared, folders_above, project_key
 from hipport.pipeline.walk import InputFile
 
 SUPPORT = "support"
@@ -43,6 +43,7 @@ class Project:
     files: set[str] = field(default_factory=set)
     macros: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    above: str = ""
 
     def add(self, path: str, own: Declared) -> None:
         """Add one file; only what can be included is of interest."""
@@ -53,7 +54,7 @@ class Project:
 
     def key(self) -> str:
         """Hash of all of it."""
-        return project_key(self.files, self.macros, self.names)
+        return project_key(self.files, self.macros, self.names, self.above)
 
 
 class Session:
@@ -106,7 +107,7 @@ class Session:
     def engine(self) -> Engine:
         """The translator; loaded only when something must be translated."""
         project = self._project
-        return load_engine(self.rule_folders, project.files, project.macros, project.names)
+        return load_engine(self.rule_folders, project.files, project.macros, project.names, project.above)
 
     @cached_property
     def run(self) -> str:
@@ -123,7 +124,7 @@ class Session:
         """
         known = {f.path: f for f in self.old.files if f.kind != SUPPORT} if self.old else {}
         texts: Texts = []
-        project = Project(files=set(around))
+        project = Project(files=set(around), above=folders_above(self.root))
         for file in files:
             data: bytes | None = None
             try:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from hipport.core import Diagnostic, Edit, Safety, Severity, Span, TranslateOptions
 from hipport.rulebook import Rule, Rulebook
@@ -54,11 +56,20 @@ class Project:
         files: paths relative to the tree root, forward slashes.
         macros: names that files of the tree define as macros.
         names: what files of the tree declare at file scope and what looks like a CUDA name.
+        above: folders between the package that the tree is a part of and the tree's root (``csrc/flash_attn`` for a
+            translation of that folder alone): rules and settings name files as the package does.
     """
 
     files: frozenset[str] = frozenset()
     macros: frozenset[bytes] = field(default=frozenset(), repr=False)
     names: frozenset[bytes] = field(default=frozenset(), repr=False)
+    above: str = ""
+
+    def matches(self, path: str, patterns: Iterable[str]) -> bool:
+        """Whether a glob means ``path``, seen from the tree's root or from a folder above it."""
+        folders = self.above.split("/") if self.above else []
+        places = [posixpath.join(*folders[at:], path) for at in range(len(folders) + 1)]
+        return any(fnmatchcase(place, pattern) for pattern in patterns for place in places)
 
 
 class Context:

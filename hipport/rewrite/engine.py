@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from hipport.core import (
     AppliedEdit,
@@ -22,7 +21,7 @@ from hipport.rewrite.headers import with_includes
 from hipport.rewrite.matching import rule_changes, selected
 from hipport.rewrite.renames import needed_headers, output_path, renames
 from hipport.rewrite.residual import residual
-from hipport.rewrite.resolve import OffsetMap, apply, resolve
+from hipport.rewrite.resolve import OffsetMap, apply, moved, resolve
 from hipport.rulebook import Rulebook
 from hipport.syntax import ParsedFile, Reach
 
@@ -44,12 +43,17 @@ def translate_cuda(source: SourceFile, rulebook: Rulebook, options: TranslateOpt
             "translate the file that it was made from", "hipify",
         )  # fmt: skip
         return _copied(source, FileState.UNCHANGED, options, (note,))
-    vendored = any(fnmatchcase(source.path, pattern) for pattern in options.passthrough)
+    vendored = project.matches(source.path, options.passthrough)
     run = _Run(source, rulebook, options, project, vendored=vendored)
     return run.result()
 
 
 def _unfit(source: SourceFile) -> Diagnostic | None:
+    if source.data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return Diagnostic(
+            "HP902", Severity.WARNING, "UTF-16 text: copied, not translated", source.path, 1, 1,
+            "convert it to UTF-8: iconv -f UTF-16 -t UTF-8", "binary",
+        )  # fmt: skip
     if b"\0" in source.data:
         return Diagnostic(
             "HP902", Severity.WARNING, "binary data under a source file's name: copied, not translated", source.path,
@@ -198,7 +202,7 @@ class _Run:
         results: list[Iterable[Change | Finding]] = []
         if not self.vendored:
             results.append(renames(self.parsed, self.rulebook, self.options, self.project))
-        rules = selected(self.parsed, self.rulebook, self.options, only_named=self.vendored)
+        rules = selected(self.parsed, self.rulebook, self.options, self.project, only_named=self.vendored)
         results.append(rule_changes(self.parsed, rules, self.rulebook, self.options, self.project, number))
         for stream in results:
             for result in stream:
@@ -229,7 +233,9 @@ class _Run:
             self.applied.append(AppliedEdit(edit, place.line, data[edit.span.start : edit.span.end], number))
         output = apply(data, edits)
         self.maps.append(OffsetMap(edits))
-        self.parsed = ParsedFile(SourceFile(self.source.path, output))
+        # Conditions that were edited name AMD macros now: what was shared in the input stays shared.
+        foreign = [(Span(moved(span.start, edits), moved(span.end, edits)), r) for span, r in self.parsed.foreign]
+        self.parsed = ParsedFile(SourceFile(self.source.path, output), foreign)
 
     def _add_includes(self) -> None:
         if not self.vendored:

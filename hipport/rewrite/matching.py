@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Iterator
-from fnmatch import fnmatchcase
 from functools import lru_cache
 
 from tree_sitter import Node, Query
@@ -20,7 +19,9 @@ from hipport.syntax import Fragment, ParsedFile, compile_query, inside_error, ma
 Transform = Callable[[ParsedFile, Context], Iterable[Change | Finding]]
 
 
-def selected(parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, *, only_named: bool) -> list[Rule]:
+def selected(
+    parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, project: Project, *, only_named: bool
+) -> list[Rule]:
     """Rules whose options, files and anchor words fit. ``only_named``: only rules that name files (vendored trees)."""
     words = parsed.scan.words
     data = parsed.data
@@ -28,7 +29,7 @@ def selected(parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, 
     chosen = []
     for rule in rulebook.rules:
         if rule.files:
-            if not any(fnmatchcase(path, pattern) for pattern in rule.files):
+            if not project.matches(path, rule.files):
                 continue
         elif only_named:
             continue

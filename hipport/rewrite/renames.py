@@ -36,7 +36,7 @@ def renames(
         if row is None or row.state == "same" or parsed.reach(start) is not Reach.SHARED:
             continue
         if row.state == "none":
-            yield Finding(start, refusal(row, name.decode("ascii", "replace")), refusal=True)
+            yield Finding(start, refusal(row, name.decode("ascii", "replace"), rulebook), refusal=True)
             continue
         yield _renamed(parsed, row, start, name)
 
@@ -125,13 +125,14 @@ def _other_version(row: Row, options: TranslateOptions) -> Row:
     )  # fmt: skip
 
 
-def refusal(row: Row, name: str) -> Diagnostic:
-    """The diagnostic of a row in state ``none``."""
+def refusal(row: Row, name: str, rulebook: Rulebook) -> Diagnostic:
+    """The diagnostic of a row in state ``none``; the next step is that of its diagnostic id."""
+    known = rulebook.explain(row.diag)
     return Diagnostic(
         row.diag,
         Severity.WARNING,
         f"{name} has no HIP counterpart: {row.note}",
-        next_step="see hipport explain",
+        next_step=known.next_step.replace("NAME", name) if known else "",
         subject=name,
     )
 
@@ -174,7 +175,7 @@ def _includes(
         if not row.covers(options.rocm):
             row = _other_version(row, options)
         if row.state == "none":
-            yield Finding(include.span.start, refusal(row, include.path), refusal=True)
+            yield Finding(include.span.start, refusal(row, include.path, rulebook), refusal=True)
         elif row.state in ("ok", "review"):
             findings: tuple[Finding, ...] = ()
             if row.state == "review":

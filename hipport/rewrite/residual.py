@@ -65,7 +65,7 @@ def residual(
         if rows is not None and name not in own:
             row = applicable(parsed, rows, Span(start, start + len(name)), options)
             if row is not None and row.state == "none":
-                diagnostic = refusal(row, text)
+                diagnostic = refusal(row, text, rulebook)
             elif row is not None and row.state in ("ok", "review"):
                 diagnostic = _left(text, f"the tables know it as {row.hip}, but it was not changed here")
             elif row is None:

@@ -124,6 +124,11 @@ class OffsetMap:
         return offset - new_end + old_end
 
 
+def moved(offset: int, edits: Sequence[Edit]) -> int:
+    """Where ``offset``, which no edit touches, is after ``edits``; what is inserted there comes behind it."""
+    return offset + sum(len(e.replacement) - (e.span.end - e.span.start) for e in edits if e.span.start < offset)
+
+
 def apply(data: bytes, edits: Sequence[Edit]) -> bytes:
     """The text with edits (sorted, not overlapping) applied."""
     pieces = []

@@ -81,11 +81,13 @@ class ParsedFile:
 
     Args:
         source: the text. Trees, spans and edits all use its byte offsets.
+        foreign: what `foreign` is, where an earlier state of the text decided it; None: its conditionals decide.
     """
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, foreign: list[tuple[Span, Reach]] | None = None) -> None:
         self.source = source
         self.data = source.data
+        self._foreign = foreign
 
     @cached_property
     def scan(self) -> Scan:
@@ -100,7 +102,7 @@ class ParsedFile:
     @cached_property
     def foreign(self) -> list[tuple[Span, Reach]]:
         """Text that only AMD builds or only CUDA builds see: left alone."""
-        return foreign_regions(self.conditionals)
+        return foreign_regions(self.conditionals) if self._foreign is None else self._foreign
 
     def reach(self, offset: int) -> Reach:
         """Which builds see the byte at ``offset``."""

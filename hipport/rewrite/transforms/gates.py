@@ -20,6 +20,7 @@ _VERSIONS = {
     b"__CUDACC_VER_MAJOR__": b"HIPPORT_TOOLKIT_MAJOR",
     b"__CUDACC_VER_MINOR__": b"HIPPORT_TOOLKIT_MINOR",
 }
+_COMPILERS = {b"__CUDACC__": b"__HIPCC__", b"__NVCC__": b"__HIPCC__", b"__CUDACC_RTC__": b"__HIPCC_RTC__"}
 _COMPARED = re.compile(rb"\s*(?:>=|<=|==|!=|<|>)\s*(\d+)")
 
 
@@ -48,8 +49,8 @@ def toolkit_version(parsed: ParsedFile, context: Context) -> Iterator[Change | F
 
 
 def compiler(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
-    """``__CUDACC__`` and ``__NVCC__`` become ``__HIPCC__`` where the condition does not know HIP already."""
-    for start, name in _free(parsed, context, frozenset((b"__CUDACC__", b"__NVCC__"))):
+    """``__CUDACC__`` and its kind become the macros of HIP compilers where the condition does not know HIP already."""
+    for start, name in _free(parsed, context, frozenset(_COMPILERS)):
         if name == b"__NVCC__" and _only_pragmas(parsed, start):
             yield context.report(
                 start,
@@ -58,7 +59,7 @@ def compiler(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]
                 subject="__NVCC__",
             )
             continue
-        yield context.change([context.edit(Span(start, start + len(name)), b"__HIPCC__")])
+        yield context.change([context.edit(Span(start, start + len(name)), _COMPILERS[name])])
 
 
 def _free(parsed: ParsedFile, context: Context, names: frozenset[bytes]) -> Iterator[tuple[int, bytes]]:

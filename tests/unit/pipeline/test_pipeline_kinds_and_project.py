@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
-from hipport.pipeline.project import declared, project_key
+from hipport.pipeline.project import declared, folders_above, project_key
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,12 @@ def test_only_sources_declare() -> None:
 def test_project_key_depends_on_sets_not_order() -> None:
     assert project_key(["a", "b"], ["m"], []) == project_key(["b", "a"], ["m"], [])
     assert project_key(["a"], ["m"], []) != project_key(["a"], [], ["m"])
+    assert project_key(["a"], [], []) != project_key(["a"], [], [], "csrc")
+
+
+def test_folders_above(tmp_path: Path) -> None:
+    inner = tmp_path / "package" / "csrc" / "kernels"
+    inner.mkdir(parents=True)
+    (tmp_path / "package" / "setup.py").write_text("")
+    assert folders_above(inner) == "csrc/kernels"
+    assert folders_above(tmp_path / "package") == ""

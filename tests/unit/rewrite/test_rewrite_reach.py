@@ -1,0 +1,52 @@
+"""Which text is shared is decided by the input's conditions, not by what edits make of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hipport.core import FileResult, SourceFile, TranslateOptions
+from hipport.rewrite import Project, translate_source
+from hipport.rulebook import load_rulebook
+
+
+def port(text: str, path: str = "a.h", project: Project = Project()) -> FileResult:  # noqa: B008
+    return translate_source(SourceFile(path, text.encode()), load_rulebook(), TranslateOptions(), project)
+
+
+@pytest.mark.parametrize("condition", ["#ifdef __CUDACC__", "#if defined(__NVCC__) || X", "#ifndef __CUDACC_RTC__"])
+def test_a_gate_on_nvcc_is_no_hand_made_port(condition: str) -> None:
+    result = port(f"int a;\n{condition}\nvoid f() {{ cudaNoSuchCall(); cudaFree(0); }}\n#endif\n")
+    assert "__CUDACC" not in result.output.decode()
+    assert [d.id for d in result.diagnostics] == ["HP900"]  # the unknown name, and no HP907
+
+
+def test_later_passes_edit_behind_such_a_gate() -> None:
+    text = "#ifdef __CUDACC__\n__device__ int f(int v) { return __shfl_sync(0xffffffff, __ldg(&v), 0); }\n#endif\n"
+    assert "__shfl(" in port(text).output.decode()
+
+
+def test_a_condition_of_the_input_still_counts() -> None:
+    text = "#ifdef __CUDACC__\nint a;\n#endif\n#ifdef __HIPCC__\nvoid f() { cudaNoSuchCall(); }\n#endif\n"
+    result = port(text)
+    assert [(d.id, d.line) for d in result.diagnostics] == [("HP907", 4)]
+
+
+def test_globs_of_rules_and_settings_see_the_folders_above() -> None:
+    vendored = "#if __CUDA_ARCH__ >= 800\nvoid f() { cudaFree(0); }\n#endif\n"
+    assert port(vendored, "include/cute/x.hpp").output != vendored.encode()
+    inside = Project(above="csrc/cutlass")
+    assert port(vendored, "include/cute/x.hpp", inside).output == vendored.encode()
+    assert port(vendored, "cutlass/include/cute/x.hpp", Project(above="csrc")).output == vendored.encode()
+
+
+def test_the_next_step_of_a_refusal_is_one() -> None:
+    (found,) = [d for d in port("void f() { cublasUint8gemmBias(0); }\n").diagnostics if d.id == "HP700"]
+    assert "hipBLAS" in found.next_step
+    assert "explain" not in found.next_step
+
+
+def test_utf16_says_how_to_convert() -> None:
+    source = SourceFile("a.cu", "void f() { cudaFree(0); }".encode("utf-16"))
+    (found,) = translate_source(source, load_rulebook(), TranslateOptions()).diagnostics
+    assert "UTF-16" in found.message
+    assert "iconv" in found.next_step
