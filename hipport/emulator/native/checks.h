@@ -14,7 +14,6 @@ void observe_access(Wave &w, const Inst *i, Space space, const u64 *address, u32
 // Checks that look at every instruction (registers, waits).
 constexpr u32 kHookedChecks = HIPEMU_CHECK_UNINITIALISED | HIPEMU_CHECK_WAITCNT | HIPEMU_CHECK_MASKS;
 void before_instruction(Wave &w, const Inst *i);
-void after_instruction(Wave &w, const Inst *i);
 
 // Life of the state behind the checks.
 void start_shadow(Wave &w, u32 user_sgprs);
@@ -26,5 +25,8 @@ void check_barrier(Workgroup &g);  // all waves have arrived
 void barrier_opened(Workgroup &g); // a new epoch begins
 struct Statistics;
 void collect_statistics(Wave &w, Statistics &into);
+
+// Which lanes of an MFMA's results are defined, from the definedness of its operands (per register row).
+void matrix_definedness(const Inst *i, u64 *defined);
 
 } // namespace hipemu

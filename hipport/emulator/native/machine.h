@@ -228,11 +228,13 @@ struct Wave {
     u32 scratch_bytes = 0; // per lane
     u32 index = 0;         // in its workgroup
     u32 signalled_phase = ~0u; // barrier phase this wave has signalled
+    u32 epoch = 0;             // barriers this wave has passed
     u32 grid_phase = 0;
     u32 polls = 0;             // coherent loads, and atomics that changed nothing, in this turn
     u64 stores = 0;            // stores to global memory, and atomics that changed something
     u32 clock_reads = 0;
     u64 instructions = 0;
+    u64 matrix_instructions = 0;
     const Inst *barrier_at = nullptr;
     u8 sink[16] = {};          // where dropped accesses go
     Row v[512];
@@ -340,6 +342,7 @@ enum class Space : u8 { global, lds, scratch, flat };
 // Where each active lane's access goes. `exec` holds the lanes that may go ahead.
 struct Access {
     u64 exec;
+    int row = -1; // first register of the data, for the checks
     u8 *at[kLanes];
 };
 

@@ -15,6 +15,7 @@ const char *intern(std::string s) { names.push_back(std::move(s)); return names.
 bool buffer_access(Wave &w, const Inst *i, const Operand *o, u32 bytes, bool store, Access &a, u64 &outside) {
     const Operand &vaddr = o[0], &resource = o[1], &soffset = o[2];
     a.exec = w.exec();
+    a.row = o == i->o + 1 ? int(i->o[0].index) : -1;
     outside = 0;
     if (!a.exec) return false;
     const u32 *r = &w.s[resource.index];

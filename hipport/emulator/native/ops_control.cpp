@@ -67,7 +67,10 @@ const Inst *s_barrier_signal_isfirst(Wave &w, const Inst *i) {
     return i + 1;
 }
 const Inst *s_barrier_wait(Wave &w, const Inst *i) {
-    if (w.signalled_phase != w.group->phase) return i + 1;
+    if (w.signalled_phase != w.group->phase) {
+        w.epoch = w.group->phase;
+        return i + 1;
+    }
     w.barrier_at = i;
     return stop(w, i + 1, Stop::waiting);
 }

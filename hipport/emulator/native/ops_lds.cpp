@@ -10,11 +10,12 @@ namespace {
 std::deque<std::string> names;
 const char *intern(std::string s) { names.push_back(std::move(s)); return names.back().c_str(); }
 
-void lds_access(Wave &w, const Inst *i, const Operand &vaddr, u32 offset, u32 bytes, bool store, Access &a) {
+void lds_access(Wave &w, const Inst *i, const Operand &vaddr, u32 offset, u32 bytes, bool store, Access &a, int row = -1) {
     alignas(64) u64 address[kLanes];
     const u32 *v = w.v[vaddr.index].lane;
     for (int l = 0; l < kLanes; ++l) address[l] = u32(v[l] + offset);
     a.exec = w.exec();
+    a.row = row;
     resolve(w, i, Space::lds, address, bytes, store, a);
 }
 void refuse_gds(const Inst *i) { if (i->flags & kGds) unimplemented(i, "global data share"); }
@@ -23,7 +24,7 @@ template <Form F> const Inst *read(Wave &w, const Inst *i) {
     if (!w.exec()) return i + 1;
     refuse_gds(i);
     Access a;
-    lds_access(w, i, i->o[1], u32(i->offset), form_bytes(F), false, a);
+    lds_access(w, i, i->o[1], u32(i->offset), form_bytes(F), false, a, int(i->o[0].index));
     load_lanes<F>(w.v[i->o[0].index].lane, a);
     return i + 1;
 }
@@ -31,7 +32,7 @@ template <Form F> const Inst *write(Wave &w, const Inst *i) {
     if (!w.exec()) return i + 1;
     refuse_gds(i);
     Access a;
-    lds_access(w, i, i->o[0], u32(i->offset), form_bytes(F), true, a);
+    lds_access(w, i, i->o[0], u32(i->offset), form_bytes(F), true, a, int(i->o[1].index));
     store_lanes_to<F>(w.v[i->o[1].index].lane, a);
     return i + 1;
 }
@@ -40,8 +41,8 @@ template <Form F, u32 Stride> const Inst *read2(Wave &w, const Inst *i) {
     if (!w.exec()) return i + 1;
     constexpr u32 bytes = form_bytes(F);
     Access a, b;
-    lds_access(w, i, i->o[1], u32(i->offset) * bytes * Stride, bytes, false, a);
-    lds_access(w, i, i->o[1], i->offset1 * bytes * Stride, bytes, false, b);
+    lds_access(w, i, i->o[1], u32(i->offset) * bytes * Stride, bytes, false, a, int(i->o[0].index));
+    lds_access(w, i, i->o[1], i->offset1 * bytes * Stride, bytes, false, b, int(i->o[0].index + bytes / 4));
     u32 *d = w.v[i->o[0].index].lane; // the address register may be among the destinations: both were resolved before
     load_lanes<F>(d, a);
     load_lanes<F>(d + bytes / 4 * kLanes, b);
@@ -51,9 +52,9 @@ template <Form F, u32 Stride> const Inst *write2(Wave &w, const Inst *i) {
     if (!w.exec()) return i + 1;
     constexpr u32 bytes = form_bytes(F);
     Access a, b;
-    lds_access(w, i, i->o[0], u32(i->offset) * bytes * Stride, bytes, true, a);
+    lds_access(w, i, i->o[0], u32(i->offset) * bytes * Stride, bytes, true, a, int(i->o[1].index));
     store_lanes_to<F>(w.v[i->o[1].index].lane, a);
-    lds_access(w, i, i->o[0], i->offset1 * bytes * Stride, bytes, true, b);
+    lds_access(w, i, i->o[0], i->offset1 * bytes * Stride, bytes, true, b, int(i->o[2].index));
     store_lanes_to<F>(w.v[i->o[2].index].lane, b);
     return i + 1;
 }
@@ -80,7 +81,7 @@ template <bool Returns> const Inst *atomic(Wave &w, const Inst *i) {
     const AtomicRow &row = atomic_rows()[i->op->info];
     const Operand *o = i->o + (Returns ? 1 : 0);
     Access a;
-    lds_access(w, i, o[0], u32(i->offset), row.bytes, true, a);
+    lds_access(w, i, o[0], u32(i->offset), row.bytes, true, a, int(o[1].index));
     row.run(w, i, a, w.v[o[1].index].lane, Returns ? w.v[i->o[0].index].lane : nullptr);
     return i + 1;
 }
@@ -208,7 +209,7 @@ const Inst *ds_swizzle_b32(Wave &w, const Inst *i) {
 template <int Bits, u32 Bytes> const Inst *read_transposed(Wave &w, const Inst *i) {
     if (!w.exec()) return i + 1;
     Access a;
-    lds_access(w, i, i->o[1], u32(i->offset), Bytes, false, a);
+    lds_access(w, i, i->o[1], u32(i->offset), Bytes, false, a, int(i->o[0].index));
     if (a.exec != w.full()) unimplemented(i, "transposing read with lanes off");
     u32 *d = w.v[i->o[0].index].lane;
     constexpr int per = int(Bytes) * 8 / Bits; // elements per lane

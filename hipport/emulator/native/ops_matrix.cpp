@@ -5,6 +5,7 @@
 // Sources: AMD matrix instruction calculator (published layouts), CDNA3/CDNA4 ISA, RDNA3/RDNA4 ISA.
 #include <deque>
 
+#include "checks.h"
 #include "float8.h"
 
 namespace hipemu {
@@ -144,6 +145,7 @@ const u8 *group_pattern(int blgp) {
 float e8m0(u32 v) { return v == 255 ? std::bit_cast<float>(0x7fc00000u) : std::ldexp(1.0f, int(v) - 127); }
 
 template <class T> const Inst *mfma(Wave &w, const Inst *i) {
+    ++w.matrix_instructions;
     const Shape &s = shapes()[i->op->info];
     constexpr bool wide = sizeof(T) == 8;
     bool fnuz = w.group->target->fp8_fnuz;
@@ -219,8 +221,44 @@ template <class T> const Inst *mfma(Wave &w, const Inst *i) {
     return i + 1;
 }
 
+} // namespace
+
+void matrix_definedness(const Inst *i, u64 *defined) {
+    const Shape &s = shapes()[i->op->info];
+    bool wide = s.a == E::f64;
+    int wave = kLanes, d = int(i->o[0].index);
+    auto undefined_lanes = [&](const Operand &o) {
+        u64 lanes = 0;
+        if (o.kind == Kind::vgpr)
+            for (u32 k = 0; k < o.width; ++k) lanes |= ~defined[o.index + k];
+        return lanes;
+    };
+    u64 a = undefined_lanes(i->o[1]), b = undefined_lanes(i->o[2]);
+    u64 result[64];
+    int registers = int(i->o[0].width);
+    for (int r = 0; r < registers && r < 64; ++r) result[r] = s.sparse ? defined[d + r] : i->o[3].kind == Kind::vgpr ? defined[i->o[3].index + r] : ~0ull;
+    // Row m (column n) is spoiled when a lane that holds part of it is.
+    u32 rows[16] = {}, columns[16] = {};
+    for (int l = 0; l < wave; ++l) {
+        if (a >> l & 1) rows[l / s.m % s.blocks] |= 1u << (l % s.m);
+        if (b >> l & 1) columns[l / s.n % s.blocks] |= 1u << (l % s.n);
+    }
+    for (int block = 0; block < s.blocks; ++block)
+        for (int m = 0; m < s.m; ++m) {
+            int reg, lane;
+            place(s, m, block, wide, reg, lane);
+            u64 spoiled = rows[block] >> m & 1 ? (s.n == 32 ? 0xffffffffull : (1ull << s.n) - 1) : columns[block];
+            for (int k = 0; k < (wide ? 2 : 1); ++k)
+                if (reg * (wide ? 2 : 1) + k < registers) result[reg * (wide ? 2 : 1) + k] &= ~(spoiled << lane);
+        }
+    for (int r = 0; r < registers && r < 64; ++r) defined[d + r] = result[r];
+}
+
+namespace {
+
 // 4:2 structured sparsity: of four consecutive k of A, two are stored; two index bits per stored element say which.
 template <class T> const Inst *smfmac(Wave &w, const Inst *i) {
+    ++w.matrix_instructions;
     const Shape &s = shapes()[i->op->info];
     bool fnuz = w.group->target->fp8_fnuz;
     static thread_local T A[32 * 128], B[32 * 128], stored[32 * 64];
@@ -390,6 +428,7 @@ double wmma_element(const u32 *rows, W type, int r, int k, int k_count, bool gfx
 }
 
 const Inst *wmma(Wave &w, const Inst *i) {
+    ++w.matrix_instructions;
     if (!w.wave32) unimplemented(i, "WMMA on wave64");
     const WmmaShape &s = wmma_shapes()[i->op->info];
     bool gfx12 = w.group->target->generation == Generation::gfx12, integer = s.result == 'i';

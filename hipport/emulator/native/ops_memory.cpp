@@ -47,6 +47,7 @@ template <Space S, Form F> const Inst *load(Wave &w, const Inst *i) {
     if (!a.exec) return i + 1;
     alignas(64) u64 address[kLanes];
     addresses<S>(w, i, i->o[1], i->o[2], address);
+    a.row = int(i->o[0].index);
     resolve(w, i, S, address, form_bytes(F), false, a);
     load_lanes<F>(w.v[i->o[0].index].lane, a);
     return i->flags & (kGlc | kCoherent) ? after_poll(w, i) : i + 1;
@@ -57,6 +58,7 @@ template <Space S, Form F> const Inst *store(Wave &w, const Inst *i) {
     if (!a.exec) return i + 1;
     alignas(64) u64 address[kLanes];
     addresses<S>(w, i, i->o[0], i->o[2], address);
+    a.row = int(i->o[1].index);
     resolve(w, i, S, address, form_bytes(F), true, a);
     store_lanes_to<F>(w.v[i->o[1].index].lane, a);
     if constexpr (S != Space::scratch) ++w.stores;
@@ -71,6 +73,7 @@ template <Space S> const Inst *atomic(Wave &w, const Inst *i) {
     alignas(64) u64 address[kLanes];
     addresses<S>(w, i, o[0], o[2], address);
     const AtomicRow &row = atomic_rows()[i->op->info];
+    a.row = int(o[1].index);
     resolve(w, i, S, address, row.bytes, true, a);
     u64 stores = w.stores;
     row.run(w, i, a, w.v[o[1].index].lane, returns ? w.v[i->o[0].index].lane : nullptr);

@@ -82,8 +82,10 @@ void start_wave(Launch &launch, Slot &slot, u32 index) {
     w.scc = 0;
     w.index_mode = 0;
     w.instructions = 0;
+    w.matrix_instructions = 0;
     w.clock_reads = 0;
     w.signalled_phase = ~0u;
+    w.epoch = 0;
     w.grid_phase = 0;
     w.polls = 0;
     for (int s = 0; s < kSgprs; ++s) w.s[s] = launch.options.poison;
@@ -177,9 +179,7 @@ void run_wave(Wave &w, u64 quantum) {
         if (w.checks & kHookedChecks) {
             do {
                 before_instruction(w, i);
-                const Inst *at = i;
                 i = i->run(w, i);
-                after_instruction(w, at);
             } while (--left && i);
         } else {
             do { i = i->run(w, i); } while (--left && i);
@@ -211,6 +211,7 @@ GroupState run_group(Launch &launch, Slot &slot, u64 slice) {
             if (w->stop == Stop::barrier || w->stop == Stop::waiting) {
                 if (w->signalled_phase == g.phase) continue;
                 w->stop = Stop::running;
+                w->epoch = g.phase;
             }
             if (w->stop == Stop::grid_barrier) {
                 if (!grid_open(launch, *w)) { blocked = false; continue; }
@@ -258,12 +259,6 @@ GroupState run_group(Launch &launch, Slot &slot, u64 slice) {
     }
 }
 
-// Spinning for certain: one more look at a wave that came back to the same place in the same state with memory unchanged.
-struct Snapshot {
-    u64 memory_changes;
-    std::vector<u8> state;
-};
-
 struct Scheduler {
     Launch &launch;
     u64 total;
@@ -272,9 +267,17 @@ struct Scheduler {
 
     explicit Scheduler(Launch &l) : launch(l), total(u64(l.groups[0]) * l.groups[1] * l.groups[2]) {}
 
+    static constexpr u64 kIdleRounds = 10000;
+    std::atomic<u32> idle_workers{0}, alive_workers{0};
+    void set_busy(u64 &rounds) {
+        if (rounds >= kIdleRounds) --idle_workers;
+        rounds = 0;
+    }
+
     u64 take() { return next.fetch_add(1, std::memory_order_relaxed); }
 
     void worker(size_t resident_at_start) {
+        ++alive_workers;
         u32 saved = _mm_getcsr();
         _mm_setcsr(0x1f80); // nearest even, no flushing, exceptions masked
         std::vector<std::unique_ptr<Slot>> free;
@@ -299,7 +302,7 @@ struct Scheduler {
                 return true;
             };
             for (size_t k = 0; k < std::max<size_t>(resident_at_start, 1); ++k) admit();
-            u64 idle_rounds = 0, last_changes = 0, last_instructions = 0;
+            u64 idle_rounds = 0, last_changes = 0, last_clocks = 0;
             while (!active.empty() && !launch.stop.load(std::memory_order_relaxed)) {
                 bool all_spin = true;
                 for (size_t k = 0, n = active.size(); k < n && !launch.stop.load(std::memory_order_relaxed); ++k) {
@@ -320,13 +323,18 @@ struct Scheduler {
                 } else if (all_spin) {
                     bool admitted = admit();
                     launch.device->hostcall.service();
-                    u64 changes = launch.memory_changes.load();
-                    if (admitted || changes != last_changes) {
-                        idle_rounds = 0;
+                    // Reading a clock is progress: such a loop ends by itself.
+                    u64 changes = launch.memory_changes.load(), clocks = 0;
+                    for (auto &slot : active)
+                        for (Wave *w : slot->group.waves) clocks += w->clock_reads;
+                    if (admitted || changes != last_changes || clocks != last_clocks) {
+                        set_busy(idle_rounds);
                         last_changes = changes;
-                    } else if (++idle_rounds > 1000 && launch.options.deterministic != 2) {
-                        if (idle_rounds % 100 == 0) std::this_thread::yield();
-                        if (idle_rounds > 20000) {
+                        last_clocks = clocks;
+                    } else if (++idle_rounds >= kIdleRounds) {
+                        if (idle_rounds == kIdleRounds) ++idle_workers;
+                        std::this_thread::yield();
+                        if (idle_workers.load() == alive_workers.load() && idle_rounds > 2 * kIdleRounds) {
                             Wave *w = active.front()->group.waves.front();
                             for (Wave *x : active.front()->group.waves)
                                 if (x->stop != Stop::finished) { w = x; break; }
@@ -334,10 +342,10 @@ struct Scheduler {
                         }
                     }
                 } else {
-                    idle_rounds = 0;
+                    set_busy(idle_rounds);
                 }
-                (void)last_instructions;
             }
+            set_busy(idle_rounds);
         } catch (const Fault &) {
             launch.stop = true;
         } catch (const Error &e) {
@@ -346,6 +354,7 @@ struct Scheduler {
             launch.report(nullptr, nullptr, "HP865", "out of memory", 0, 0, HIPEMU_OUT_OF_MEMORY);
         }
         for (auto &slot : active) collect(*slot, local);
+        --alive_workers;
         _mm_setcsr(saved);
         std::lock_guard lock(mutex);
         launch.statistics.add(local);
@@ -354,6 +363,7 @@ struct Scheduler {
     static void collect(Slot &slot, Statistics &local) {
         for (Wave *w : slot.group.waves) {
             local.instructions += w->instructions;
+            local.mfma += w->matrix_instructions;
             collect_statistics(*w, local);
         }
     }

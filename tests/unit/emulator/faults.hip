@@ -1,0 +1,116 @@
+// Kernels with one planted fault each, next to the correct form. Compiled with -g: findings must name the marked line.
+#include <hip/hip_runtime.h>
+
+extern "C" __global__ void store_past_end(float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = i; // FAULT HP850 (n is smaller than the grid)
+    (void)n;
+}
+extern "C" __global__ void store_inside(float *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = i;
+}
+
+extern "C" __global__ void load_before_start(const float *in, float *out) {
+    out[threadIdx.x] = in[(int)threadIdx.x - 100]; // FAULT HP850
+}
+
+extern "C" __global__ void wild_store(float *out) {
+    float *nowhere = (float *)0x1234567800ull;
+    nowhere[threadIdx.x] = 1.0f; // FAULT HP862
+    out[threadIdx.x] = 1.0f;
+}
+
+extern "C" __global__ void missing_barrier(const int *in, int *out) {
+    __shared__ int s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    out[threadIdx.x] = s[255 - threadIdx.x]; // FAULT HP855
+}
+extern "C" __global__ void with_barrier(const int *in, int *out) {
+    __shared__ int s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[255 - threadIdx.x];
+}
+
+extern "C" __global__ void overwrite_too_early(const int *in, int *out) {
+    __shared__ int s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    int v = s[(threadIdx.x + 64) & 255];
+    s[threadIdx.x] = v; // FAULT HP855 (others may still be reading)
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
+extern "C" __global__ void divergent_barrier(const int *in, int *out) {
+    __shared__ int s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    if (threadIdx.x < 128) {
+        __builtin_amdgcn_s_barrier(); // FAULT HP856
+        out[threadIdx.x] = s[threadIdx.x];
+    } else {
+        s[threadIdx.x] += 1;
+        __builtin_amdgcn_s_barrier(); // FAULT HP856
+        out[threadIdx.x] = s[threadIdx.x] * 2;
+    }
+}
+
+extern "C" __global__ void early_exit(const int *in, int *out) {
+    __shared__ int s[256];
+    if (threadIdx.x >= 192) return;
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads(); // FAULT HP856
+    out[threadIdx.x] = s[191 - threadIdx.x];
+}
+
+extern "C" __global__ void uninitialised_lds(const int *in, int *out) {
+    __shared__ int s[256];
+    if (threadIdx.x < 100) s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x] + 1; // FAULT HP854
+}
+extern "C" __global__ void masked_lds(const int *in, int *out) { // reads the same tail, but it cannot reach the output
+    __shared__ int s[256];
+    if (threadIdx.x < 100) s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    int v = s[threadIdx.x];
+    out[threadIdx.x] = threadIdx.x < 100 ? v + 1 : -1;
+}
+
+extern "C" __global__ void uninitialised_register(int *out, int n) {
+    int v;
+    asm volatile("" : "=v"(v)); // whatever the register held
+    out[threadIdx.x] = v; // FAULT HP854
+    (void)n;
+}
+
+extern "C" __global__ void lds_past_end(int *out, int n) {
+    extern __shared__ int s[];
+    s[threadIdx.x + n] = 5; // FAULT HP852
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x];
+}
+
+extern "C" __global__ void endless(volatile int *flag) {
+    while (*flag == 0) {}
+}
+
+extern "C" __global__ void barrier_in_half(int *out) { // half of the waves wait for ever
+    if (threadIdx.x < 64) {
+        __builtin_amdgcn_s_barrier();
+        while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {}
+    } else {
+        while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {}
+        __builtin_amdgcn_s_barrier();
+    }
+}
+
+extern "C" __global__ void traps(int *out) {
+    if (threadIdx.x == 3) __builtin_trap(); // FAULT HP861
+    out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void use_after_free(int *out, const int *freed) {
+    out[threadIdx.x] = freed[threadIdx.x]; // FAULT HP851
+}
