@@ -16,7 +16,9 @@ def differences(program: str, got: str, want: str) -> list[str]:
     got_lines, want_lines = got.splitlines(), want.splitlines()
     found = []
     for number, (mine, theirs) in enumerate(zip(got_lines, want_lines, strict=False), 1):
-        informative = theirs.startswith(_INFORMATION.get(program, ("\0",))) and mine.split(":")[0] == theirs.split(":")[0]
+        informative = (
+            theirs.startswith(_INFORMATION.get(program, ("\0",))) and mine.split(":")[0] == theirs.split(":")[0]
+        )
         if not informative and not _same_line(mine, theirs):
             found.append(f"line {number}: got {mine!r}, want {theirs!r}")
     if len(got_lines) != len(want_lines):
