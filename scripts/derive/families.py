@@ -138,7 +138,7 @@ FAMILIES: tuple[Family, ...] = (
         "HP107",
         "HP102",
         device=True,
-        skip=r"__internal|__CUDA|__nv_half2?_raw_|std::|__cuda",
+        skip=r"__internal|__CUDA|__nv_half2?_raw_|std::|__cuda|__align__$|__float_simpl|__h(cos|sin)_internal",
     ),
     Family(
         "api/fp8.tsv",

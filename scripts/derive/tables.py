@@ -178,7 +178,9 @@ def _row(family: Family, name: str, hip: str, read: Read, exception: Row | None,
         return Row(name, "", kind, "none", family.missing, source=source or "derived", note=note)
     minimum, maximum = _range(there, [label for label in read.hip if read.hip[label][family.table]])
     if exception is not None:
-        if not there and hip != "int" and not exception.source.startswith("hipport/"):
+        if exception.source.startswith("hipport/"):
+            return replace(exception, kind=exception.kind or kind)  # supplied for every version
+        if not there and hip != "int":
             raise ValueError(f"exception for {name}: no HIP header read for {family.table} declares {hip}")
         return replace(
             exception,
