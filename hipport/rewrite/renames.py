@@ -15,7 +15,8 @@ from hipport.syntax import ParsedFile, Reach
 
 RENAME = "HP199"
 RENAMED_FILE = "HP407"
-_QUALIFIER = re.compile(rb"(?:[A-Za-z_]\w*\s*::\s*)+\Z")
+# Blanks before a "::" that has none behind it separate: ``return ::cudaFree``, ``typename ::cub::X``, a macro's name.
+_QUALIFIER = re.compile(rb"(?:(?!(?:return|typename|new|case|else|throw)\b)[A-Za-z_]\w*(?:\s*::\s+|::))+\Z")
 # An enumerator may stand behind its enum's name, before or after that was renamed: CUresult::CUDA_SUCCESS.
 _ENUM_TYPE = re.compile(r"(?:::)?(?:(?:cuda|hip)[A-Z]\w*|CU[a-z]\w*|(?:cu|hip|nccl)\w+_t)::")
 _SKIPPED_HEADER = re.compile(r"(?:^|/)\.\.?/")

@@ -9,6 +9,7 @@ from tree_sitter import Node
 
 from hipport.core import Edit, Severity, Span, target_named
 from hipport.rewrite.change import Change, Context, Finding
+from hipport.rewrite.predicates import runs_on_device
 from hipport.syntax import Fragment, ParsedFile, compile_query, inside_error, matches
 from hipport.syntax.arguments import call_arguments, has_open_comma
 from hipport.syntax.constants import fold
@@ -165,3 +166,20 @@ def _requests(parsed: ParsedFile) -> Iterator[tuple[int, bytes]]:
             if len(values) >= 3:
                 span = fragment.span(values[2])
                 yield span.start, parsed.text(span)
+
+
+def device_launches(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """Kernels launched, and work waited for, by device code: HIP has no dynamic parallelism."""
+    query = compile_query(_LAUNCH)
+    for fragment in parsed.fragments():
+        for _, found in matches(query, fragment.root):
+            root = fragment.span(found["root"][0])
+            if root.start < fragment.limits.start or root.end > fragment.limits.end or not context.shared(root.start):
+                continue
+            if runs_on_device(parsed, fragment, found["root"][0]):
+                yield context.report(
+                    root.start,
+                    "a kernel is launched by device code (dynamic parallelism): HIP launches from the host only",
+                    severity=Severity.ERROR,
+                    subject="<<<",
+                )

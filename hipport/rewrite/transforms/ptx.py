@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
-from hipport.core import Severity
+from hipport.core import Severity, Span
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.rewrite.predicates import enclosing_function
 from hipport.rewrite.transforms.ptx_context import Note, Refusal
 from hipport.rewrite.transforms.ptx_lower import Lowered, lower_asm
+from hipport.rewrite.transforms.ptx_macros import FunctionMacro, expanded, macro_around, uses
 from hipport.syntax import ParsedFile
+from hipport.syntax.arguments import call_arguments
 from hipport.syntax.ptx import PtxSyntaxError
 from hipport.syntax.ptx_asm import AsmStatement, AsmSyntaxError, parse_asm
 
@@ -37,12 +39,48 @@ def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Findin
         try:
             statement = parse_asm(parsed.data, start, macros)
         except AsmSyntaxError as error:
+            macro = macro_around(parsed, start)
+            if macro is not None and _depends_on(error, macro):
+                yield from _expand(parsed, context, start, macro)
+                continue
             if re.match(rb"\w+\s*(?:volatile|__volatile__)?\s*\(", parsed.data[start : start + 60]):
                 yield _report(context, start, "HP504", f"inline assembly is left: {error.message}", "", "asm")
             continue
         if _is_host(statement):
             continue
         yield from _translated(parsed, context, start, statement)
+
+
+def _depends_on(error: AsmSyntaxError, macro: FunctionMacro) -> bool:
+    """The text or a constraint comes from a parameter of the macro."""
+    return "macro parameter" in error.message or any(
+        f"'{name.decode('utf-8', 'replace')}'" in error.message for name in macro.parameters
+    )
+
+
+def _expand(parsed: ParsedFile, context: Context, start: int, macro: FunctionMacro) -> Iterator[Change | Finding]:
+    """Put the macro's text in the place of its uses; when none is left, its own asm statement gives way to an error."""
+    found = list(uses(parsed, macro))
+    for span, arguments in found:
+        if context.shared(span.start):
+            text = expanded(parsed, macro, arguments, one_line=_in_directive(parsed, span.start))
+            reason = f"{macro.name.decode('utf-8', 'replace')} expanded: its PTX text depends on a parameter"
+            yield context.change([context.edit(span, text, reason)], includes=())
+    if found:
+        return
+    end = parsed.data.find(b"(", start)
+    found_list = call_arguments(parsed.scan, end) if end >= 0 else None
+    if found_list is None:
+        return
+    name = macro.name.decode("utf-8", "replace")
+    refusal = Refusal(
+        "HP516",
+        f"the PTX of macro {name} depends on its parameters, and its uses are not in this file",
+        "write the uses out, or move the macro to the file that uses it",
+        name,
+    )
+    statement = AsmStatement(Span(start, found_list[1].end), "", False, False, (), (), ())
+    yield _refused(context, start, statement, refusal)
 
 
 def _translated(

@@ -50,3 +50,16 @@ def test_utf16_says_how_to_convert() -> None:
     (found,) = translate_source(source, load_rulebook(), TranslateOptions()).diagnostics
     assert "UTF-16" in found.message
     assert "iconv" in found.next_step
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("int f() { return ::cudaFree(0); }", "int f() { return ::hipFree(0); }"),
+        ("#define FREE ::cudaFree", "#define FREE ::hipFree"),
+        ("using T = typename ::cub::BlockReduce<int, 64>::T;", "using T = typename ::hipcub::BlockReduce<int, 64>::T;"),
+        ("int f() { return mine::cudaFree(0) + mine :: cudaFree(0) + mine:: cudaFree(0); }", ""),
+    ],
+)
+def test_global_and_foreign_qualifiers(before: str, after: str) -> None:
+    assert port(before + "\n").output.decode() == (after or before) + "\n"

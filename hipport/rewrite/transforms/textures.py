@@ -1,0 +1,51 @@
+"""Textures and surfaces: AMD's CDNA GPUs have no image instructions, RDNA GPUs have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from hipport.core import Severity, target_named
+from hipport.rewrite.change import Change, Context, Finding
+from hipport.rewrite.renames import code_before
+from hipport.syntax import ParsedFile
+
+_DEVICE = re.compile(rb"(?:tex(?:1D|2D|3D|Cubemap)|surf(?:1D|2D|3D|Cubemap))(?:\w*)\Z")
+_HOST = re.compile(rb"(?:cuda|hip)(?:Create(?:Texture|Surface)Object|BindTexture\w*|BindSurface\w*)\Z")
+_CALL = re.compile(rb"\s*(?:<[^;{}()]*>\s*)?\(")
+
+
+def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """Texture and surface calls where a target of the output has no image instructions."""
+    without = [name for name in context.options.targets if not target_named(name).images]
+    if not without:
+        return
+    targets = ", ".join(without)
+    own = parsed.defined | context.project.macros | context.project.names
+    for start, name in parsed.scan.identifiers:
+        device = _DEVICE.match(name) is not None
+        if not (device or _HOST.match(name)) or name in own or not context.shared(start):
+            continue
+        before = code_before(parsed, start)
+        if before.endswith((b".", b"->", b"::")) and not before.endswith((b" ::", b"(::", b"=::")):
+            continue
+        if device and (not _CALL.match(parsed.data, start + len(name)) or _declares(before)):
+            continue
+        text = name.decode("ascii")
+        if device:
+            yield context.report(
+                start,
+                f"{text} needs image instructions, which {targets} does not have: it does not compile there",
+                severity=Severity.ERROR,
+                subject=text,
+            )
+        else:
+            yield context.report(
+                start, f"{text} returns hipErrorNotSupported on {targets}: no image instructions", subject=text
+            )
+
+
+def _declares(before: bytes) -> bool:
+    """True behind a type: ``float tex2D(...)`` declares a function of the program."""
+    word = re.search(rb"([A-Za-z_]\w*)\s*\Z|[*&>]\Z", before)
+    return word is not None and word[0] not in (b"return", b"else", b"do", b"case", b"co_return", b">", b"*", b"&")

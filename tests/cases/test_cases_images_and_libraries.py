@@ -1,0 +1,138 @@
+"""Field cases of textures, dynamic parallelism and CUB's warp primitives: the whole kind, and near misses."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from hipport.core import FileResult, Severity, SourceFile, TranslateOptions
+from hipport.rewrite import translate_source
+from hipport.rulebook import Rulebook, load_rulebook
+
+
+@cache
+def book() -> Rulebook:
+    return load_rulebook()
+
+
+def port(text: str, **options: object) -> FileResult:
+    given = TranslateOptions(**options)  # type: ignore[arg-type]
+    result = translate_source(SourceFile("case.cu", text.encode()), book(), given)
+    again = translate_source(SourceFile("case.cu", result.output), book(), given)
+    assert again.output == result.output, "a second run changes something"
+    return result
+
+
+def severities(result: FileResult, identity: str) -> list[Severity]:
+    return [d.severity for d in result.diagnostics if d.id == identity]
+
+
+class TestTextures:
+    """Case 30 (clr#276): no image instructions on CDNA."""
+
+    SAMPLE = "__global__ void s(cudaTextureObject_t t, float* o) {{ o[0] = {}; }}\n"
+
+    @pytest.mark.parametrize(
+        "use",
+        [
+            "tex2D<float>(t, threadIdx.x + .5f, .5f)",
+            "tex1Dfetch<float4>(t, 3).x",
+            "::tex3D<float>(t, 1, 2, 3)",
+            "tex2DLayered<float>(t, 1, 2, 3)",
+            "1.f + tex2D <float> (t, 1, 2)",
+            "surf2Dread<float>(t, 4, 0)",
+        ],
+    )
+    @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950"])
+    def test_cdna_is_an_error_with_a_way_out(self, use: str, target: str) -> None:
+        (found,) = [d for d in port(self.SAMPLE.format(use), targets=(target,)).diagnostics if d.id == "HP304"]
+        assert found.severity is Severity.ERROR
+        assert target in found.message
+        assert "hipport/texture.h" in found.next_step
+
+    def test_in_a_macro_a_template_and_crlf(self) -> None:
+        text = (
+            "#define SAMPLE(t, x) \\\r\n  tex2D<float>(t, x, 0.f)\r\n"
+            "template <typename T> __device__ T at(cudaTextureObject_t t) { return tex2D<T>(t, 0, 0); }\r\n"
+        )
+        (found,) = [d for d in port(text).diagnostics if d.id == "HP304"]
+        assert (found.line, found.count) == (2, 2)
+
+    @pytest.mark.parametrize("targets", [("gfx1100",), ("gfx1201",), ("gfx1100", "gfx1201")])
+    def test_rdna_has_them(self, targets: tuple[str, ...]) -> None:
+        result = port(self.SAMPLE.format("tex2D<float>(t, 1, 2)"), targets=targets)
+        assert severities(result, "HP304") == []
+        assert "hipTextureObject_t t" in result.output.decode()
+
+    def test_the_host_side_fails_at_run_time(self) -> None:
+        text = "void f(cudaTextureObject_t* t, cudaResourceDesc* r) { cudaCreateTextureObject(t, r, 0, 0); }\n"
+        assert severities(port(text), "HP304") == [Severity.WARNING]
+        assert severities(port(text, targets=("gfx1100",)), "HP304") == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "struct M { float tex2D(float, float); }; float f(M& m) { return m.tex2D(0, 1); }\n",
+            "namespace soft { float tex2D(int); } float f() { return soft::tex2D(1); }\n",
+            'const char* s = "tex2D<float>(t, 0, 0)"; // tex2D<float>(t, 0, 0)\n',
+            "#define tex2D(t, x, y) ((t)[x])\nfloat f(float* t) { return tex2D(t, 0, 0); }\n",
+            "#ifdef USE_ROCM\nfloat f();\n#else\nfloat f() { return tex2D<float>(t, 0, 0); }\n#endif\n",
+            "int tex2D_calls, tex2D = 0;\n",
+        ],
+    )
+    def test_near_misses(self, text: str) -> None:
+        assert severities(port(text), "HP304") == []
+
+
+class TestDynamicParallelism:
+    """A launch in device code has no counterpart."""
+
+    CHILD = "template <int N> __global__ void child(int* p) { p[0] = N; }\n"
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "__global__ void parent(int* p) { if (threadIdx.x == 0) child<3><<<1, 32>>>(p); }\n",
+            "__device__ void spawn(int* p) { child<(4 > 3)><<<dim3(1), 32, 0, 0>>>(p); }\n",
+            "namespace a { struct S { __device__ void go(int* p) { child<1><<<1, 1>>>(p); } }; }\n",
+        ],
+    )
+    def test_error(self, text: str) -> None:
+        assert severities(port(self.CHILD + text), "HP414") == [Severity.ERROR]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "void run(int* p) { child<3><<<1, 32>>>(p); }\n",
+            "#define RUN(p) child<1><<<1, 1>>>(p)\nvoid f(int* p) { RUN(p); }\n",
+            "template <class T> void run(T* p) { auto go = [&] { child<1><<<1, 1>>>(p); }; go(); }\n",
+        ],
+    )
+    def test_host_code(self, text: str) -> None:
+        assert severities(port(self.CHILD + text), "HP414") == []
+
+
+class TestCubWarpPrimitives:
+    """The default width of a warp primitive is CUDA's 32, in every target's code."""
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("cub::WarpReduce<int>", "hipcub::WarpReduce<int, 32>"),
+            ("typename cub::WarpScan<typename T::type>::TempStorage", "hipcub::WarpScan<typename T::type, 32>::"),
+            ("cub::WarpReduce<std::array<int, (3 > 2)>>", "hipcub::WarpReduce<std::array<int, (3 > 2)>, 32>"),
+            ("::cub::WarpLoad<int, 4>", "::hipcub::WarpLoad<int, 4, hipcub::WARP_LOAD_DIRECT, 32>"),
+            ("cub::WarpReduce<int, 8>", "hipcub::WarpReduce<int, 8>"),
+        ],
+    )
+    @pytest.mark.parametrize("form", ["template <class T> using W = {};\n", "#define W {}\n"])
+    def test_width(self, before: str, after: str, form: str) -> None:
+        text = "#include <cub/cub.cuh>\n" + form.format(before)
+        assert after in port(text).output.decode()
+
+    def test_own_class_and_native_model(self) -> None:
+        own = "template <class T> struct WarpReduce {}; using W = WarpReduce<int>;\n"
+        assert port(own).output.decode() == own
+        text = "using W = cub::WarpReduce<int>;\n"
+        assert "hipcub::WarpReduce<int>;" in port(text, warp_model="native64").output.decode()
