@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import posixpath
 import re
@@ -81,6 +82,11 @@ class Tree:
 
     def __contains__(self, path: str) -> bool:
         return path in self._file_set
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether the tree has files below a folder."""
+        at = bisect.bisect_left(self.files, folder + "/")
+        return at < len(self.files) and self.files[at].startswith(folder + "/")
 
     def facts(self, path: str) -> FileFacts:
         """Scan a file, once.

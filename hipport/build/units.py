@@ -19,6 +19,7 @@ _TORCH_FOLDERS = ("torch/", "ATen/", "c10/")
 
 CUTE = "include/hipport/cute/"  # what code that is written with CuTe includes of hipport
 OVERLAY = f"{CUTE}overlay"  # stands in for some headers of CUTLASS
+_CUTLASS = re.compile(r"/include/(?:cute|cutlass)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ def find_units(tree: Tree, settings: BuildSettings) -> tuple[Unit, ...]:
 
 def _unit(tree: Tree, path: str, settings: BuildSettings, extension: Extension | None) -> Unit:
     include_dirs, reached, uses_torch = reach(tree, path, settings.include_dirs)
-    if any(file.startswith(CUTE) for file in reached):
+    if any(file.startswith(CUTE) or _CUTLASS.search(file) for file in reached) and tree.has_folder(OVERLAY):
         include_dirs = (OVERLAY, *include_dirs)
     device = PurePosixPath(path).suffix in _DEVICE_SUFFIXES or any(
         tree.facts(file).has_kernels or tree.facts(file).has_launches for file in reached

@@ -118,6 +118,19 @@ def test_given_folders_come_first_and_stop_the_search(tmp_path: Path) -> None:
     assert units_of(tmp_path, files, include_dirs=("q",))["a.cu"].include_dirs == ("q",)
 
 
+def test_units_that_reach_cutlass_look_into_the_overlay_first(tmp_path: Path) -> None:
+    files = {
+        "csrc/a.cu": "#include <cute/tensor.hpp>\n",
+        "csrc/b.cu": KERNEL,
+        "csrc/cutlass/include/cute/tensor.hpp": "",
+    }
+    assert units_of(tmp_path / "without", files)["csrc/a.cu"].include_dirs == ("csrc/cutlass/include",)
+    files["include/hipport/cute/overlay/cute/tensor.hpp"] = ""
+    units = units_of(tmp_path / "with", files)
+    assert units["csrc/a.cu"].include_dirs == ("include/hipport/cute/overlay", "csrc/cutlass/include")
+    assert units["csrc/b.cu"].include_dirs == ()
+
+
 def test_torch_is_seen_through_headers_and_its_extension_name_defined(tmp_path: Path) -> None:
     units = units_of(
         tmp_path,
