@@ -68,7 +68,7 @@ def applicable(
     member = stripped.endswith((b".", b"->")) and not stripped.endswith(b"...")
     qualifier = ""
     if stripped.endswith(b"::"):
-        match = _QUALIFIER.search(stripped)
+        match = _QUALIFIER.search(stripped + data[span.start - 1 : span.start].replace(b":", b""))
         qualifier = re.sub(r"\s", "", match[0].decode("ascii", "replace")) if match else "::"
     found: list[Row] = []
     for cells in rows:

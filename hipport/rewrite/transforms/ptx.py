@@ -73,14 +73,18 @@ def _expand(parsed: ParsedFile, context: Context, start: int, macro: FunctionMac
     if found_list is None:
         return
     name = macro.name.decode("utf-8", "replace")
+    done = context.pass_number > 1  # its uses here were expanded before
     refusal = Refusal(
         "HP516",
-        f"the PTX of macro {name} depends on its parameters, and its uses are not in this file",
-        "write the uses out, or move the macro to the file that uses it",
+        f"the PTX of macro {name} depends on its parameters"
+        + (": it was expanded where this file uses it" if done else ", and this file does not use it"),
+        "nothing, unless another file uses the macro: it has to be expanded there"
+        if done
+        else "write the uses out, or move the macro to the file that uses it",
         name,
     )
     statement = AsmStatement(Span(start, found_list[1].end), "", False, False, (), (), ())
-    yield _refused(context, start, statement, refusal)
+    yield _refused(context, start, statement, refusal, Severity.NOTE if done else Severity.ERROR)
 
 
 def _translated(
@@ -104,11 +108,15 @@ def _translated(
     )
 
 
-def _refused(context: Context, start: int, statement: AsmStatement, refusal: Refusal) -> Change:
+def _refused(
+    context: Context, start: int, statement: AsmStatement, refusal: Refusal, severity: Severity = Severity.ERROR
+) -> Change:
     """The statement becomes an error that the compiler prints where device code reaches it."""
     reason = f"{refusal.id}: {refusal.message}".replace("\\", "\\\\").replace('"', '\\"')
     text = f'HIPPORT_UNSUPPORTED_PTX("{reason}")'
-    finding = _report(context, start, refusal.id, refusal.message, refusal.next_step, refusal.subject)
+    finding = context.report(
+        start, refusal.message, id=refusal.id, severity=severity, next_step=refusal.next_step, subject=refusal.subject
+    )
     edit = context.edit(statement.span, text, f"PTX without counterpart: {refusal.subject}")
     return context.change([edit], includes=[_HEADER], findings=[finding])
 
