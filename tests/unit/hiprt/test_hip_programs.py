@@ -99,3 +99,12 @@ def test_bad_settings_leave_no_device(run_program: Run, options: dict[str, objec
     assert "hipGetDeviceCount(&count) returned hipErrorNoDevice" in done.stdout
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942"])
+def test_hipcub_on_a_million_elements(run_program: Run, target: str) -> None:
+    done = run_program("hipcub_million.hip", target=target)
+    assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
+    sort_seconds = float(done.stderr.split(" s\n")[3])
+    assert sort_seconds < 5.0
