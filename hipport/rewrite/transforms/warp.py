@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from hipport.core import Span
+from hipport.core import Severity, Span
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.syntax import ParsedFile
 from hipport.syntax.arguments import call_arguments
@@ -122,7 +123,51 @@ def warp_size(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding
     for start, name in parsed.scan.identifiers:
         if name != b"warpSize" or not _is_cuda(parsed, context, start, name):
             continue
-        yield context.change([context.edit(Span(start, start + len(name)), "hipport::warp_size")])
+        change = context.change([context.edit(Span(start, start + len(name)), "hipport::warp_size")])
+        yield replace(change, rank=2)  # before rules that only know a place that wants a constant
+
+
+_PROPERTIES = re.compile(rb"\b(?:cudaDeviceProp|hipDeviceProp_t)\s*(?:const\s*)?[*&]?\s*(\w+)")
+_COMPARED = re.compile(rb"\s*(?:[=!]=|[<>]=?(?!<|>))")
+
+
+def device_property(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """``warpSize`` of the device properties in arithmetic: sizes computed with it must fit warps of 32."""
+    owners = {match[1] for match in _PROPERTIES.finditer(parsed.data)}
+    for start, name in parsed.scan.identifiers:
+        if name != b"warpSize" or not context.shared(start):
+            continue
+        owner = re.search(rb"(?<![\w.>\])])(\w+)\s*(?:\.|->)\s*\Z", parsed.data[max(0, start - 80) : start])
+        if owner is None or owner[1] not in owners:
+            continue
+        begin, end = start - len(owner[0]), start + len(name)
+        before = parsed.data[max(0, begin - 4) : begin].rstrip()
+        if _COMPARED.match(parsed.data, end) or re.search(rb"[=!]=\Z|[<>]=?\Z|&\Z", before):
+            continue  # a test of the device, or its address: HP410 reports those
+        if re.match(rb"\s*=[^=]", parsed.data[end : end + 8]):
+            continue  # written
+        finding = context.report(
+            begin,
+            "the device's warpSize is 64 on CDNA; the kernels keep warps of 32, so sizes computed here use 32",
+            severity=Severity.NOTE,
+            subject="warpSize",
+        )
+        yield context.change([context.edit(Span(begin, end), "hipport::warp_size")], findings=[finding])
+
+
+def model(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """Say that a warp model other than logical32 is not carried out."""
+    if context.pass_number != 1 or context.options.warp_model == "logical32":
+        return
+    for start, name in parsed.scan.identifiers:
+        if (name in _NAMES or name == b"warpSize") and _is_cuda(parsed, context, start, name):
+            yield context.report(
+                start,
+                f"the warp model {context.options.warp_model} is not carried out here: "
+                "warp functions and warpSize follow logical32, which is right on every target",
+                subject="warp model",
+            )
+            return
 
 
 def declares_warp_size(parsed: ParsedFile) -> bool:
