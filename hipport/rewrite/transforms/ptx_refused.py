@@ -19,7 +19,7 @@ HOPPER: tuple[tuple[str, str], ...] = (
     (r"st\.async.*|red\.async.*|mapa.*|getctarank.*|barrier\.cluster.*|.*shared::cluster.*",
      "AMD has no clusters: exchange through global memory with release/acquire atomics"),
     (r"clusterlaunchcontrol.*", "use a persistent kernel with an atomic work counter"),
-    (r"multimem\..*|griddepcontrol\.launch_dependents.*", "use one stream and a separate kernel launch"),
+    (r"multimem\..*", "reduce through peer memory with atomics, or with RCCL"),
     (r"setmaxnreg.*", "set the register budget per kernel with __launch_bounds__: AMD waves cannot trade registers"),
     (r"mma\.sp.*", "use v_smfmac (gfx942 and later) or expand the operand to dense"),
     (r"mma\..*(?:kind::|block_scale).*", "use v_mfma_scale_f32_* (gfx950)"),
