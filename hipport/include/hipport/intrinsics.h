@@ -150,6 +150,12 @@ __device__ inline bool isGlobal(const void* p) { return !isShared(p) && !isLocal
 
 // Cache-hinted accesses HIP has no name for. A hint is about speed only; ldcv must fetch again, hence the barrier.
 template <class T>
+__device__ inline T ldca(const T* p) { return *p; }
+template <class T>
+__device__ inline T ldcg(const T* p) { return *p; }
+template <class T>
+__device__ inline T ldcs(const T* p) { return *p; }
+template <class T>
 __device__ inline T ldlu(const T* p) { return *p; }
 template <class T>
 __device__ inline T ldcv(const T* p) {
@@ -166,5 +172,8 @@ template <class T>
 __device__ inline void stcs(T* p, T v) { *p = v; }
 template <class T>
 __device__ inline void stwt(T* p, T v) { *p = v; }
+
+#undef HIPPORT_DIRECTED
+#undef HIPPORT_WRAPPING
 
 }  // namespace hipport

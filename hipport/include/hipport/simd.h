@@ -191,4 +191,11 @@ __host__ __device__ inline unsigned dp4a(uchar4 a, uchar4 b, unsigned c) {
 HIPPORT_DP2A(lo, 0)
 HIPPORT_DP2A(hi, 2)
 
+#undef HIPPORT_SIMD2
+#undef HIPPORT_SIMD1
+#undef HIPPORT_SIMD_COMPARE
+#undef HIPPORT_SIMD_SAD
+#undef HIPPORT_DPX
+#undef HIPPORT_DP2A
+
 }  // namespace hipport

@@ -1,12 +1,13 @@
 """fp16, bfloat16, fp8, SIMD-word headers against models written from the specifications with exact fractions.
 
-The headers' arithmetic is integer code that is the same on host and device, so it is compiled for the host into a shared
-library and called through ctypes; `test_compiles` builds every header for every target.
+The headers' arithmetic is integer code that is the same on host and device, so it is compiled for the host into a
+shared library and called through ctypes; `test_compiles` builds every header for every target.
 """
 
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import random
 import struct
@@ -30,7 +31,8 @@ WRAPPERS = r"""
 using namespace hipport;
 #define BF16(T, n)                                                                                             \
   extern "C" unsigned short from_##n(T x, int mode) {                                                          \
-    __hip_bfloat16 r[] = {__##n##2bfloat16_rn(x), __##n##2bfloat16_rz(x), __##n##2bfloat16_rd(x), __##n##2bfloat16_ru(x)}; \
+    __hip_bfloat16 r[] = {__##n##2bfloat16_rn(x), __##n##2bfloat16_rz(x), __##n##2bfloat16_rd(x),                  \
+                          __##n##2bfloat16_ru(x)};                                                                 \
     return detail::bits_of(r[mode]);                                                                           \
   }
 BF16(float, float) BF16(long long, ll) BF16(unsigned long long, ull)
@@ -45,11 +47,19 @@ extern "C" unsigned short double_to_half(double x) { return detail::bits_of(__do
 extern "C" unsigned short bf16_fma(unsigned short a, unsigned short b, unsigned short c) {
   return detail::bits_of(detail::fma_rn(detail::bf16_of_bits(a), detail::bf16_of_bits(b), detail::bf16_of_bits(c)));
 }
-extern "C" unsigned char double_to_fp8(double x, int s, int k) { return cvt_double_to_fp8(x, (fp8_saturation)s, (fp8_interpretation)k); }
-extern "C" unsigned char float_to_fp8(float x, int s, int k) { return cvt_float_to_fp8(x, (fp8_saturation)s, (fp8_interpretation)k); }
+extern "C" unsigned char double_to_fp8(double x, int s, int k) {
+  return cvt_double_to_fp8(x, (fp8_saturation)s, (fp8_interpretation)k);
+}
+extern "C" unsigned char float_to_fp8(float x, int s, int k) {
+  return cvt_float_to_fp8(x, (fp8_saturation)s, (fp8_interpretation)k);
+}
 extern "C" float fp8_to_float(unsigned char x, int k) { return detail::fp8_to_float(x, (fp8_interpretation)k); }
-extern "C" unsigned bf16_eq_mask(unsigned a, unsigned b) { return __heq2_mask(detail::bf162_of(a), detail::bf162_of(b)); }
-extern "C" unsigned half_max2_nan(unsigned a, unsigned b) { return detail::word_of(__hmax2_nan(detail::half2_of(a), detail::half2_of(b))); }
+extern "C" unsigned bf16_eq_mask(unsigned a, unsigned b) {
+  return __heq2_mask(detail::bf162_of(a), detail::bf162_of(b));
+}
+extern "C" unsigned half_max2_nan(unsigned a, unsigned b) {
+  return detail::word_of(__hmax2_nan(detail::half2_of(a), detail::half2_of(b)));
+}
 #define S2(n) extern "C" unsigned s_##n(unsigned a, unsigned b) { return n(a, b); }
 S2(vadd2) S2(vadd4) S2(vsubss2) S2(vsubus4) S2(vaddss4) S2(vaddus2) S2(vavgs2) S2(vavgu4) S2(vhaddu2) S2(vabsdiffs4)
 S2(vabsdiffu2) S2(vmaxs4) S2(vminu2) S2(vcmpges2) S2(vcmpltu4) S2(vsetne2) S2(vsads4) S2(vsadu2)
@@ -77,16 +87,16 @@ def library(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ctyp
     source.write_text(WRAPPERS)
     clang = str(sdk.clang)
     for command in (
-        [clang, *sdk.host_flags(), f"-I{include_root()}", "-O1", "-c", str(source), "-o", str(compiled)],
+        [clang, *sdk.host_flags(), "-I", str(include_root()), "-O1", "-c", str(source), "-o", str(compiled)],
         [clang, "-shared", str(compiled), "-o", str(shared)],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-    yield ctypes.CDLL(str(shared))
+    return ctypes.CDLL(str(shared))
 
 
 def round_to_format(value: Fraction, mantissa: int, exponents: int, bias: int, mode: str) -> int | None:
-    """Magnitude bits of `value` rounded once (IEEE 754, 4.3); None when it overflows past the largest exponent field."""
+    """Magnitude bits of `value` rounded once (IEEE 754, 4.3); None when it overflows past the largest exponent."""
     magnitude, negative = abs(value), value < 0
     if magnitude == 0:
         return 0
@@ -245,7 +255,7 @@ def test_fp8_encodes_with_one_rounding(library: ctypes.CDLL, kind: int, saturate
     rng = random.Random(kind)
     finite = [fp8_value(b, kind == 0) for b in range(256) if math.isfinite(fp8_value(b, kind == 0))]
     ordered = sorted(set(finite))
-    ties = [(x + y) / 2 for x, y in zip(ordered, ordered[1:], strict=False)]
+    ties = [(x + y) / 2 for x, y in itertools.pairwise(ordered)]
     cases = ordered + ties + [t * (1 + 2**-40) for t in ties] + [rng.uniform(-600, 600) for _ in range(500)]
     cases += [448.0, 464.0, 464.0001, 480.0, 61439.0, 61440.0, 1e9, -1e9, 1e-9]
     for value in cases:
