@@ -29,7 +29,12 @@ _shared: tuple[Engine, Sequence[SourceFile], TranslateOptions] | None = None
 
 
 def load_engine(
-    rule_folders: Sequence[Path], files: Iterable[str], macros: Iterable[str], names: Iterable[str], above: str = ""
+    rule_folders: Sequence[Path],
+    files: Iterable[str],
+    macros: Iterable[str],
+    names: Iterable[str],
+    above: str = "",
+    bare: Iterable[str] = (),
 ) -> Engine:
     """The translator with hipport's rules and those of the given folders, and the facts of `hipport.pipeline.project`.
 
@@ -45,6 +50,7 @@ def load_engine(
         frozenset(m.encode("ascii") for m in macros),
         frozenset(n.encode("ascii") for n in names),
         above,
+        frozenset(bare),
     )
     return lambda source, options: translate_source(source, book, options, project)
 

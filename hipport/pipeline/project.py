@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,14 @@ _TYPE = re.compile(
 _ALIAS = re.compile(rb"^[ \t]*using[ \t]+(" + _LIKE_CUDA + rb")[ \t]*=", re.MULTILINE)
 _FUNCTION = re.compile(rb"^[A-Za-z_][^\n;{}()=#]*[\s*&](" + _LIKE_CUDA + rb")[ \t]*\(", re.MULTILINE)
 _BODY = re.compile(rb"\s*(?:const\b\s*)?(?:noexcept\b\s*)?\{")
+_INCLUDE = re.compile(rb"""^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)""", re.MULTILINE)
+_USES_RUNTIME = re.compile(rb"__global__|__device__|__shared__|<<<|\bcuda(?:Error_t|Stream_t|Event_t|[A-Z]\w+[ \t]*\()")
+# Headers of the C and C++ libraries, and of CUDA those that become no more than HIP's types and API.
+_WITHOUT_RUNTIME = re.compile(
+    r"[a-z_0-9]+|(?:assert|complex|ctype|dirent|errno|fcntl|fenv|float|getopt|inttypes|limits|locale|malloc|math|memory|omp"
+    r"|pthread|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|strings|time|unistd|wchar)\.h|sys/\w+\.h"
+    r"|cuda_runtime_api\.h|driver_types\.h|vector_types\.h|host_defines\.h|builtin_types\.h|experimental/\w+"
+)
 _LONGEST_PARAMETER_LIST = 4000
 _PACKAGE_MARKS = ("setup.py", "pyproject.toml", "PKG-INFO", "upstream.toml", "hipport.toml", ".git")
 
@@ -43,6 +52,41 @@ def declared(path: str, data: bytes) -> Declared:
     names = {m[1] for pattern in (_TYPE, _ALIAS) for m in pattern.finditer(data)}
     names.update(m[1] for m in _FUNCTION.finditer(data) if _has_body(data, m.end()))
     return Declared(_sorted(macros), _sorted(names))
+
+
+def without_runtime(texts: Mapping[str, bytes], files: Container[str]) -> frozenset[str]:
+    """The ``.cu`` files that use the CUDA runtime and rely on nvcc to include it.
+
+    A file that includes something unknown (a library, a file of the tree that is no input) may get it from there.
+
+    Args:
+        texts: inputs by path.
+        files: all paths of the tree.
+    """
+    brings: dict[str, bool] = {}
+
+    def may_bring(path: str) -> bool:
+        if path not in brings:
+            brings[path] = False  # a circle brings nothing by itself
+            brings[path] = any(included(path, *match.groups()) for match in _INCLUDE.finditer(texts[path]))
+        return brings[path]
+
+    def included(path: str, opening: bytes, target: bytes) -> bool:
+        name = target.decode("utf-8", "surrogateescape")
+        if opening == b'"':
+            for folder in (posixpath.dirname(path), "", "include", "src", "csrc"):
+                place = posixpath.normpath(posixpath.join(folder, name))
+                if place in texts:
+                    return may_bring(place)
+                if place in files:
+                    return True
+        return not _WITHOUT_RUNTIME.fullmatch(name)
+
+    return frozenset(
+        path
+        for path, data in texts.items()
+        if path.endswith(".cu") and _USES_RUNTIME.search(data) and not may_bring(path)
+    )
 
 
 def folders_above(root: Path) -> str:

@@ -17,7 +17,7 @@ from hipport.emit.transaction import hash_file
 from hipport.pipeline.engine import Engine, Progress, load_engine, translate_all, translate_one
 from hipport.pipeline.identity import rulebook_identity, run_key
 from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
-from hipport.pipeline.project import Declared, declared, folders_above, project_key
+from hipport.pipeline.project import Declared, declared, folders_above, project_key, without_runtime
 from hipport.pipeline.walk import InputFile
 
 SUPPORT = "support"
@@ -96,6 +96,7 @@ class Session:
         self.n_translated = 0
         self.cache_problem = ""
         self._project = Project()
+        self._bare: frozenset[str] = frozenset()
         self._fresh: dict[str, bytes] = {}
 
     @cached_property
@@ -107,7 +108,7 @@ class Session:
     def engine(self) -> Engine:
         """The translator; loaded only when something must be translated."""
         project = self._project
-        return load_engine(self.rule_folders, project.files, project.macros, project.names, project.above)
+        return load_engine(self.rule_folders, project.files, project.macros, project.names, project.above, self._bare)
 
     @cached_property
     def run(self) -> str:
@@ -147,6 +148,7 @@ class Session:
             if not in_scope(record):
                 project.add(record.path, Declared(record.macros, record.names))
         self._project = project
+        self._bare = without_runtime({t.file.path: t.data for t in texts if t.data is not None}, project.files)
         return texts
 
     def items(self, texts: Texts, progress: Progress | None = None) -> list[Item]:
@@ -161,7 +163,11 @@ class Session:
                 rows.append(self._too_large(text))
                 continue
             record = self._reusable(known.get(path), path, text.digest)
-            if (done := outputs.get(path)) and done.run == self.run and done.pristine_sha256 == text.digest:
+            if (
+                (done := outputs.get(path))
+                and done.run.removesuffix("-bare") == self.run
+                and done.pristine_sha256 == text.digest
+            ):
                 record = done  # what the last run made of it: its record, edits included, stays
             rows.append(record)
             if record is not None:
@@ -228,7 +234,8 @@ class Session:
         if record.kind == SUPPORT:
             source = needed_headers([f"<{record.path.removeprefix(FOLDER + '/')}>"])[0].get(record.path)
             return source if source is not None and sha256(source) == digest else None
-        if record.run != run_key(self.identity, self.old.options, self._project.key()):
+        run = run_key(self.identity, self.old.options, self._project.key())
+        if record.run != (f"{run}-bare" if record.path in self._bare else run):
             return None
         try:
             data = (self.root / record.path).read_bytes()
@@ -259,9 +266,14 @@ class Session:
             return source.data
         return translate_one(self.engine, source, options).output
 
+    def _run_of(self, path: str) -> str:
+        """Run key of one file: what it includes decides whether it needs the runtime's header."""
+        return f"{self.run}-bare" if path in self._bare else self.run
+
     def _reusable(self, old: FileRecord | None, path: str, digest: str) -> FileRecord | None:
-        for record in (old, None if old and old.input_sha256 == digest and old.run == self.run else self._packed(path)):
-            if record and record.input_sha256 == digest and record.run == self.run and not _too_large_then(record):
+        run = self._run_of(path)
+        for record in (old, None if old and old.input_sha256 == digest and old.run == run else self._packed(path)):
+            if record and record.input_sha256 == digest and record.run == run and not _too_large_then(record):
                 return replace(record, output_sha256=record.pristine_sha256, patch_sha256="", conflict=False)
         return None
 
@@ -270,7 +282,7 @@ class Session:
 
     def _keep(self, result: FileResult, kind: Kind, text: Text) -> FileRecord:
         source = text.data or b""
-        record = record_of(result, kind.value, self.run, source, notices(source))
+        record = record_of(result, kind.value, self._run_of(result.path), source, notices(source))
         self._fresh[record.pristine_sha256] = result.output
         return replace(record, macros=text.declared.macros, names=text.declared.names)
 

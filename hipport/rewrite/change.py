@@ -58,12 +58,14 @@ class Project:
         names: what files of the tree declare at file scope and what looks like a CUDA name.
         above: folders between the package that the tree is a part of and the tree's root (``csrc/flash_attn`` for a
             translation of that folder alone): rules and settings name files as the package does.
+        bare: ``.cu`` files that rely on nvcc to include the runtime's header.
     """
 
     files: frozenset[str] = frozenset()
     macros: frozenset[bytes] = field(default=frozenset(), repr=False)
     names: frozenset[bytes] = field(default=frozenset(), repr=False)
     above: str = ""
+    bare: frozenset[str] = field(default=frozenset(), repr=False)
 
     def matches(self, path: str, patterns: Iterable[str]) -> bool:
         """Whether a glob means ``path``, seen from the tree's root or from a folder above it."""

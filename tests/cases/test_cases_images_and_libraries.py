@@ -136,3 +136,35 @@ class TestCubWarpPrimitives:
         assert port(own).output.decode() == own
         text = "using W = cub::WarpReduce<int>;\n"
         assert "hipcub::WarpReduce<int>;" in port(text, warp_model="native64").output.decode()
+
+
+class TestLibraryNames:
+    """Names that looked without counterpart and have one."""
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("struct __align__(16) S { int a; };", "struct __align__(16) S { int a; };"),
+            ("#include <cuda/std/tuple>", "#include <tuple>"),
+            (
+                "using T = cuda::std::tuple<int, cuda::std::array<int, 2>>;",
+                "using T = std::tuple<int, std::array<int, 2>>;",
+            ),
+            ("#include <cuda_pipeline.h>", "#include <hipport/pipeline.h>"),
+            ("const char* s = cublasGetStatusString(st);", "const char* s = hipblasStatusToString(st);"),
+            ("cudaError_t f() { return CubDebug(cudaFree(0)); }", "hipError_t f() { return HipcubDebug(hipFree(0)); }"),
+        ],
+    )
+    def test_known(self, before: str, after: str) -> None:
+        result = port(before + "\n")
+        assert result.output.decode() == after + "\n"
+        assert result.diagnostics == ()
+
+    def test_pipeline_primitives_bring_their_header(self) -> None:
+        text = "__global__ void k(int* s, int* g) { __pipeline_memcpy_async(s, g, 4); __pipeline_commit(); }\n"
+        result = port(text)
+        assert result.output.decode() == "#include <hipport/pipeline.h>\n" + text
+        assert result.diagnostics == ()
+
+    def test_what_cuda_std_lacks_stays_reported(self) -> None:
+        assert severities(port("#include <cuda/std/atomic>\n#include <cuda/barrier>\n"), "HP119")

@@ -22,6 +22,8 @@ _PLAIN = {
     "globaltimer": "hipport::ptx::globaltimer()",
     "globaltimer_lo": "static_cast<unsigned>(hipport::ptx::globaltimer())",
     "globaltimer_hi": "static_cast<unsigned>(hipport::ptx::globaltimer() >> 32)",
+    "dynamic_smem_size": "hipport::ptx::dynamic_smem_size()",
+    "total_smem_size": "hipport::ptx::total_smem_size()",
     # A launch without clusters is a launch of clusters of one block.
     "is_explicit_cluster": "false",
     "cluster_ctarank": "0u",

@@ -23,6 +23,8 @@ def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     targets = ", ".join(without)
     own = parsed.defined | context.project.macros | context.project.names
     for start, name in parsed.scan.identifiers:
+        if name.startswith(b"hip") and context.pass_number > 1:
+            continue  # reported under its CUDA name
         device = _DEVICE.match(name) is not None
         if not (device or _HOST.match(name)) or name in own or not context.shared(start):
             continue

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
-from hipport.pipeline.project import declared, folders_above, project_key
+from hipport.pipeline.project import declared, folders_above, project_key, without_runtime
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,27 @@ def test_folders_above(tmp_path: Path) -> None:
     (tmp_path / "package" / "setup.py").write_text("")
     assert folders_above(inner) == "csrc/kernels"
     assert folders_above(tmp_path / "package") == ""
+
+
+KERNEL = b"__global__ void k(int* p) { p[threadIdx.x] = 0; }\n"
+
+
+@pytest.mark.parametrize(
+    ("includes", "files", "bare"),
+    [
+        (b"", {}, True),
+        (b"#include <stdio.h>\n#include <vector>\n#include <sys/time.h>\n", {}, True),
+        (b"#include <cuda_runtime_api.h>\n", {}, True),  # types and calls, no threadIdx
+        (b'#include "own.h"\n', {"own.h": b"#include <cstdint>\n"}, True),
+        (b'#include "own.h"\n', {"own.h": b'#include "a.h"\n', "a.h": b'#include "own.h"\n'}, True),
+        (b"#include <cuda_runtime.h>\n", {}, False),
+        (b"  #  include <cub/cub.cuh>\n", {}, False),
+        (b"#include <torch/extension.h>\n", {}, False),
+        (b'#include "unknown.h"\n', {}, False),
+        (b'#include "own.h"\n', {"own.h": b'#include "sub/a.h"\n', "sub/a.h": b"#include <cuda.h>\n"}, False),
+        (b'#include "own.h"\n', {"include/own.h": b"#include <hip/hip_runtime.h>\n"}, False),
+    ],
+)
+def test_who_relies_on_nvcc_for_the_runtime_header(includes: bytes, files: dict[str, bytes], bare: bool) -> None:
+    texts = {"k.cu": includes + KERNEL, "k.cpp": includes + KERNEL, "plain.cu": b"int a;\n", **files}
+    assert without_runtime(texts, set(texts)) == (frozenset({"k.cu"}) if bare else frozenset())
