@@ -14,7 +14,8 @@ from hipport.build.plan import Job, Pass
 from hipport.build.registration import registered_kernels
 from hipport.build.resources import KernelUsage, read_kernels
 from hipport.build.sourcemap import SourceMap
-from hipport.core import Diagnostic, Severity, target_named
+from hipport.codeobject import CodeObject
+from hipport.core import Diagnostic, Severity
 
 SCHEMA = 1
 
@@ -66,7 +67,7 @@ def outcome_of(job: Job, compiled: Compiled, sources: SourceMap) -> Outcome:
         output=job.output if compiled.ok else "",
         sha256=hashlib.sha256(compiled.output).hexdigest() if compiled.ok and job.output else "",
         size_bytes=len(compiled.output) if job.output else 0,
-        kernels=read_kernels(compiled.output, target_named(job.target)) if device else (),
+        kernels=read_kernels(CodeObject.parse(compiled.output, job.output)) if device else (),
         registered=tuple(sorted(registered_kernels(compiled.output))) if stubs else (),
         diagnostics=diagnostics,
         cost=compiled.cost,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.option("--lds", type=click.IntRange(min=0), metavar="BYTES", help="LDS of a workgroup, with its dynamic part.")
 @click.option("--waves", type=click.IntRange(min=1), help="Waves of a workgroup; default: the most it may have.")
 @click.option("--loop", metavar="ADDRESS", help="Look at the loop that starts there, not at the hottest.")
+@click.option("--target", "-t", metavar="GFX", help="Which code object, where OBJECT embeds several.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     object_file: Path,
@@ -27,6 +28,7 @@ def command(
     lds: int | None,
     waves: int | None,
     loop: str | None,
+    target: str | None,
     as_json: bool,
 ) -> int:
     """Print occupancy of the kernels in OBJECT and a static model of the hottest loop of one of them.
@@ -47,7 +49,7 @@ def command(
     from hipport.sdk import find_sdk
 
     header = None if loop is None else _address(loop)
-    analysis = analyse(object_file, find_sdk(), kernel, _tile(tile), lds, waves, header)
+    analysis = analyse(object_file, find_sdk(), kernel, _tile(tile), lds, waves, header, target)
     if as_json:
         click.echo(json.dumps(analysis_json(analysis), indent=2))
     else:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from hipport.build.occupancy import Occupancy, occupancy
-from hipport.build.resources import KernelUsage, code_object_target, read_kernels
+from hipport.build.resources import KernelUsage, read_kernels
 from hipport.build.run import demangler
-from hipport.core import HipportError, Target
-from hipport.perf.disassembly import Function, disassemble
+from hipport.codeobject import CodeObject, device_images
+from hipport.core import HipportError, Target, target_named
+from hipport.perf.functions import Function, functions_of
 from hipport.perf.isa import Kind, kind_of
 from hipport.perf.model import MODEL_STATEMENT, PEAK_FLOP_PER_CLK, LoopCost, LoopReport, Tile, hottest_loop
 from hipport.sdk import Sdk
@@ -63,18 +64,20 @@ def analyse(
     lds_bytes: int | None = None,
     waves: int | None = None,
     loop_header: int | None = None,
+    target_name: str | None = None,
 ) -> Analysis:
     """Analyse a code object.
 
     Args:
-        path: the code object.
-        sdk: for the disassembler.
+        path: the code object, or a bundle, object or program that embeds one.
+        sdk: for the demangler.
         kernel: part of a kernel's mangled or readable name; None takes the kernel with most matrix instructions, then
             the longest.
         tile: what an iteration of the loop computes.
         lds_bytes: LDS of a workgroup with its dynamic part; None takes the static part.
         waves: waves of a workgroup; None takes the most that the kernel allows.
         loop_header: address of the loop to model; None takes the hottest.
+        target_name: which of several embedded code objects; None takes the only one.
 
     Raises:
         HipportError: unreadable file, no such kernel, a tile for a target that the model does not cover.
@@ -83,11 +86,12 @@ def analyse(
         data = path.read_bytes()
     except OSError as error:
         raise HipportError(f"cannot read {path}: {error.strerror}", "give a code object of hipport build") from error
-    target = code_object_target(data)
-    usages = read_kernels(data, target)
+    code = _code_object(data, path.name, target_name)
+    target = target_named(code.target)
+    usages = read_kernels(code)
     if not usages:
         raise HipportError(f"{path} holds no kernels", "give a code object with a __global__ function")
-    functions = {function.name: function for function in disassemble(path, sdk)}
+    functions = functions_of(code)
     readable = demangler(sdk)([usage.name for usage in usages])
     views = [
         _view(usage, readable[usage.name], functions.get(usage.name), target, lds_bytes, waves) for usage in usages
@@ -107,6 +111,16 @@ def analyse(
         loop = hottest_loop(functions[chosen.usage.name], target, tile, loop_header)
     shown = views if kernel is None else matching
     return Analysis(path, target, tuple(shown), chosen, loop, tile)
+
+
+def _code_object(data: bytes, name: str, target: str | None) -> CodeObject:
+    images = [image.data for image in device_images(data, name)]
+    codes = [CodeObject.parse(image, name) for image in images]
+    fitting = [code for code in codes if target is None or code.target == target_named(target).name]
+    if len(fitting) == 1:
+        return fitting[0]
+    have = ", ".join(sorted({code.target for code in codes})) or "no device code"
+    raise HipportError(f"{name} has {len(fitting)} code objects to choose from ({have})", "name one with --target")
 
 
 def _view(

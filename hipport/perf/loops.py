@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hipport.perf.disassembly import Function
+from hipport.perf.functions import Function
 from hipport.perf.isa import Kind, kind_of
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from hipport.core import HipportError, Target
-from hipport.perf.disassembly import Function, Instruction
+from hipport.perf.functions import Function, Instruction
 from hipport.perf.isa import (
     LDS_KINDS,
     VMEM_KINDS,

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from hipport.build.resources import read_kernels
 from hipport.cli.build import command
+from hipport.codeobject import CodeObject
 from hipport.core import HipportError
 from hipport.sdk import find_sdk
 
@@ -113,7 +114,7 @@ def test_resources_equal_what_clang_reports(tmp_path: Path) -> None:
                 current = said[value]
             else:
                 current[name] = value
-        kernels = read_kernels((tmp_path / "a.o").read_bytes())
+        kernels = read_kernels(CodeObject.parse((tmp_path / "a.o").read_bytes()))
         assert len(kernels) == len(said) == 3
         for kernel in kernels:
             clang = said[kernel.name]

@@ -158,8 +158,8 @@ def test_bad_input(tmp_path: Path) -> None:
     (tmp_path / "cut.hsaco").write_bytes(Path(path).read_bytes()[:200])
     for arguments, message in (
         ((str(tmp_path / "absent"),), "cannot read"),
-        ((str(tmp_path / "text.o"),), "not an AMDGPU code object"),
-        ((str(tmp_path / "cut.hsaco"),), "not an AMDGPU code object"),
+        ((str(tmp_path / "text.o"),), "is no code object"),
+        ((str(tmp_path / "cut.hsaco"),), "cut.hsaco: "),
         ((path, "nope"), "no kernel of gfx942.hsaco is named like 'nope'"),
         ((path, "--loop", "0x1"), "no loop starts at 0x1"),
     ):
@@ -177,4 +177,20 @@ def test_a_host_object_is_refused(tmp_path: Path) -> None:
     subprocess.run([str(sdk.clang), "-x", "c", "-c", "h.c", "-o", "h.o"], cwd=tmp_path, check=True)
     result = perf(str(tmp_path / "h.o"))
     assert isinstance(result.exception, HipportError)
-    assert "no AMDGPU metadata" in str(result.exception)
+    assert "no device code" in str(result.exception)
+
+
+def test_a_bundle_of_two_targets_needs_a_choice(tmp_path: Path) -> None:
+    sdk = find_sdk()
+    assemble(tmp_path)
+    assemble(tmp_path, "gfx90a", BODY.replace("32x32x8_f16", "32x32x8f16"))
+    command = [str(sdk.tool("clang-offload-bundler")), "-type=o", "-bundle-align=4096", "-output=both.hipfb"]
+    names = "host-x86_64-unknown-linux-gnu-,hipv4-amdgcn-amd-amdhsa--gfx942,hipv4-amdgcn-amd-amdhsa--gfx90a"
+    inputs = ["-input=/dev/null", "-input=gfx942.hsaco", "-input=gfx90a.hsaco"]
+    subprocess.run([*command, f"-targets={names}", *inputs], cwd=tmp_path, check=True)
+    path = str(tmp_path / "both.hipfb")
+    result = perf(path)
+    assert isinstance(result.exception, HipportError)
+    assert "gfx90a, gfx942" in str(result.exception)
+    assert perf_json(path, "-t", "gfx90a")["loop"]["always_executed"]["matrix_clk"] == 64
+    assert perf_json(path, "-t", "gfx942")["loop"]["always_executed"]["matrix_clk"] == 32
