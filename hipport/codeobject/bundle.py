@@ -122,7 +122,7 @@ def fat_binaries(data: bytes, name: str = "program") -> Iterator[bytes]:
             starts.append(at)
             at = content.find(magic, at + 1)
     starts = sorted(s for s in starts if s % 16 == 0)  # the linker aligns them; code may contain the magic
-    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=False):  # none: the list has one more
         yield content[start:end]
 
 
