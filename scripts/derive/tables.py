@@ -11,6 +11,7 @@ from pathlib import Path
 from derive.comparison import Names, difference, missing_overloads, other_number
 from derive.declarations import Declaration, Declarations
 from derive.families import DISTINCTIVE, FAMILIES, LIBRARIES, Family
+from derive.members import member_rows, missing_members
 from derive.pairing import Pairing
 from derive.rows import Fact, Row, read_rows
 from derive.sources import HeaderSet
@@ -60,9 +61,19 @@ def derive(read: Read) -> dict[str, list[Row]]:
         if family.device:
             rows = tables[family.table]
             tables[family.table] = [r for r in rows if r.state != "none" or re.match(DISTINCTIVE, r.cuda)]
+    for family in families[:2]:
+        known = {row.cuda for rows in tables.values() for row in rows if row.kind == "field"}
+        rows = _members(read, tables[family.table], family.table)
+        tables[family.table] += [row for row in rows if row.cuda not in known]
     for stem, extra in _additions(exceptions, claimed).items():
         tables.setdefault(stem, []).extend(extra)
     return tables
+
+
+def _members(read: Read, rows: list[Row], table: str) -> list[Row]:
+    cuda, hip = list(read.cuda.values())[-1][table], [tables[table] for tables in read.hip.values()]
+    types = [row for row in rows if row.kind == "type" and row.cuda in cuda and row.hip in hip[-1]]
+    return member_rows(((cuda[row.cuda], hip[-1][row.hip]) for row in types), hip)
 
 
 def facts(read: Read, tables: dict[str, list[Row]]) -> list[Fact]:
@@ -200,6 +211,8 @@ def _row(family: Family, name: str, hip: str, read: Read, exception: Row | None,
         extra = missing_overloads(entry, found[-1], names)
         extra = extra or _stricter(entry, dict(zip(there, found, strict=True)), names, family.device)
     extra = extra or other_number(entry, found[-1])
+    if lacking := missing_members(entry, found[-1]):
+        extra = f"HIP lacks the members {', '.join(lacking)}"
     if found[-1].deprecated:
         extra = "; ".join(filter(None, (extra, f"deprecated in HIP {there[-1]}")))
     agreeing = _agreeing(family, name, hip, read, names) if note else ""
