@@ -61,8 +61,15 @@ HIPPORT_REDUX(max_abs_nan, __builtin_fabsf(value), fmax_nan(a, b))
 
 /// %smid: a hardware number of the compute unit; numbers have gaps. Below `nsmid()`.
 __device__ inline unsigned smid() { return __smid(); }
-/// %nsmid: one above the largest `smid()`: HIP builds it from at most 12 bits of hardware fields and the die number.
-__device__ inline unsigned nsmid() { return 1u << 16; }
+/// %nsmid: one above the largest `smid()`, which HIP packs into 11 bits: die 4, shader engine 3, compute unit 4 on CDNA.
+__device__ inline unsigned nsmid() { return 2048u; }
+
+/// %dynamic_smem_size and %total_smem_size: LDS of the workgroup in bytes.
+__device__ inline unsigned dynamic_smem_size() {
+  // Hidden kernel argument of code object version 5 and later: LLVM AMDGPUUsage, hidden_dynamic_lds_size, offset 120.
+  return ((const __attribute__((address_space(4))) unsigned*)__builtin_amdgcn_implicitarg_ptr())[30];
+}
+__device__ inline unsigned total_smem_size() { return __builtin_amdgcn_groupstaticsize() + dynamic_smem_size(); }
 
 /// %globaltimer: nanoseconds of a constant-rate counter. Resolution 10 ns.
 __device__ inline unsigned long long globaltimer() { return static_cast<unsigned long long>(wall_clock64()) * 10ull; }
