@@ -37,7 +37,7 @@ def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
         if device:
             yield context.report(
                 start,
-                f"{text} needs image instructions, which {targets} does not have: it does not compile there",
+                f"{text} needs image instructions, which {targets} does not have: HIP refuses it there",
                 severity=Severity.ERROR,
                 subject=text,
             )
