@@ -11,7 +11,7 @@ from hipport.cli.output import print_json
 from hipport.core import HipportError
 
 if TYPE_CHECKING:
-    from hipport.rulebook import Row
+    from hipport.rulebook import Row, Rule, Rulebook
     from hipport.semantics.declared import Declared
 
 _STATES = ("ok", "same", "review", "none")
@@ -29,10 +29,27 @@ _COLOURS = {"ok": "green", "same": "green", "review": "yellow", "none": "red"}
 @click.option("--prefix", is_flag=True, help="NAME is the beginning of names: list them.")
 @click.option("--state", type=click.Choice(_STATES), help="Only rows of this state: list them.")
 @click.option("--table", help="Only rows of this table, for example api/runtime.tsv: list them.")
+@click.option(
+    "--at",
+    metavar="FILE:LINE:COLUMN",
+    help="What the compiler knows about a place of a translated file: type, declaration, macro, host or device.",
+)
+@click.option(
+    "--database",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="compile_commands.json with the flags of FILE [default: beside FILE or above it].",
+)
 @click.option("--rules", multiple=True, type=click.Path(path_type=Path), help="Folder of further rules, repeatable.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(
-    name: str | None, prefix: bool, state: str | None, table: str | None, rules: tuple[Path, ...], as_json: bool
+    name: str | None,
+    prefix: bool,
+    state: str | None,
+    table: str | None,
+    at: str | None,
+    database: Path | None,
+    rules: tuple[Path, ...],
+    as_json: bool,
 ) -> int:
     """Show how a CUDA name or header maps to HIP, or where a HIP name comes from.
 
@@ -42,37 +59,62 @@ def command(
       hipport query hipHostMalloc            which CUDA names become this one
       hipport query cublasLt --prefix
       hipport query --state none --table libraries/cufft.tsv
+      hipport query --at generated_hip/a.cu:12:7     is this max mine or HIP's?
     """
     from hipport.core.files import rules_root
     from hipport.pipeline.settings import load_settings
     from hipport.rulebook import load_rulebook
 
-    if name is None and not (state or table):
-        raise HipportError("nothing to look for", "give a NAME, --state or --table")
+    if at is not None:
+        from hipport.cli.place import show_place
+
+        show_place(at, database, as_json)
+        return 0
+    wanted = (name or "").strip("<>\"'")
+    if not wanted and not (state or table):
+        raise HipportError("nothing to look for", "give a NAME, --state, --table or --at")
     book = load_rulebook((rules_root(), *load_settings().rule_folders(), *rules))
     rows = sorted(book.all_rows(), key=lambda row: (row.cuda, row.kind))
-    listing = prefix or name is None
-    wanted = (name or "").strip("<>\"'")
+    listing = prefix or not wanted
     if listing:
         found = [row for row in rows if row.cuda.startswith(wanted) or _last(row.cuda).startswith(wanted)]
     else:
         found = [row for row in rows if wanted in (row.cuda, _last(row.cuda))]
-        found = [row for row in found if row.cuda == wanted] or found
+        found = [row for row in found if row.cuda == wanted] or found or _owner(rows, wanted)
     reverse = [] if listing else [row for row in rows if wanted in (row.hip, _last(row.hip)) and row not in found]
     found = [row for row in found if _fits(row, state, table)]
     reverse = [row for row in reverse if _fits(row, state, table)]
-    if not found and not reverse:
+    handled = [] if listing or state or table else _rules_of(book, wanted)
+    if not found and not reverse and not handled:
         raise HipportError(f"no table has {wanted or 'such rows'}", _suggestion(wanted, rows))
     facts = _facts([*found, *reverse])
     if as_json:
-        print_json({"rows": [_as_record(r, facts) for r in found], "from": [_as_record(r, facts) for r in reverse]})
+        records = {"rows": [_as_record(r, facts) for r in found], "from": [_as_record(r, facts) for r in reverse]}
+        print_json({**records, "rules": [rule.id for rule in handled]})
     elif listing:
         _print_list(found)
     else:
         for row in found:
             _print(row, facts.get(row.cuda), _title(book, row))
+        if handled and not found:
+            click.echo(click.style(wanted, bold=True))
+        for rule in handled:
+            does = "looks at it" if rule.safety == "advise" else "goes first"
+            click.echo(f"  rule     {rule.id} {does}: {rule.title}; hipport explain {rule.id}")
         _print_reverse(wanted, reverse)
     return 0
+
+
+def _owner(rows: list[Row], wanted: str) -> list[Row]:
+    """The row of the namespace that ``wanted`` is in: it decides where the name has no row of its own."""
+    owners = [row for row in rows if row.kind == "namespace" and wanted.startswith(f"{row.cuda}::")]
+    return sorted(owners, key=lambda row: -len(row.cuda))[:1]
+
+
+def _rules_of(book: Rulebook, wanted: str) -> list[Rule]:
+    """Rules that look at a name: by anchor or variant. A rule's edit stands over a row's."""
+    last = _last(wanted)
+    return [r for r in book.rules if last in r.anchors or any(last in variant.values() for variant in r.variants)]
 
 
 def _fits(row: Row, state: str | None, table: str | None) -> bool:

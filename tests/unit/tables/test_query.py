@@ -95,3 +95,26 @@ def test_users_rules_come_along(tmp_path: Path) -> None:
     header = "cuda\thip\tkind\tstate\tdiag\trocm_min\trocm_max\tsource\tnote\n"
     (tmp_path / "r" / "own.tsv").write_text(header + "myCudaThing\tmyHipThing\tfunction\tok\t\t\t\tus\t\n")
     assert "myCudaThing -> myHipThing" in run("myCudaThing", "--rules", str(tmp_path / "r"))
+
+
+@pytest.mark.sdk
+def test_place_in_a_translated_file(tmp_path: Path) -> None:
+    """Overload resolution decides: the program's max for (int, char), HIP's for (int, int)."""
+    file = tmp_path / "a.hip"
+    text = (
+        "#include <hip/hip_runtime.h>\n"
+        "__device__ int max(int a, char b) { return a > b ? a : b; }\n"
+        "__global__ void k(int* p, char c) { p[0] = max(p[1], c) + max(p[1], p[2]); }\n"
+    )
+    file.write_text(text)
+    third = text.splitlines()[2]
+    mine = json.loads(run("--at", f"{file}:3:{third.index('max') + 1}", "--json"))
+    vendors = json.loads(run("--at", f"{file}:3:{third.rindex('max') + 1}", "--json"))
+    assert (mine["whose"], mine["side"], mine["refers to"]) == ("the program's", "kernel", "function max")
+    assert (vendors["whose"], vendors["errors"]) == ("the vendor's", [])
+
+
+@pytest.mark.parametrize("place", ["a.hip", "a.hip:1", "a.hip:0:1", "none.hip:1:1"])
+def test_bad_place(place: str) -> None:
+    with pytest.raises(HipportError):
+        run("--at", place)
