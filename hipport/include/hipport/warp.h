@@ -73,6 +73,10 @@ __device__ inline void syncwarp(unsigned mask = full_mask) {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
 }
 
+/// Keep the lanes of a loop together. Without it the compiler may move what a lane does in its last round behind the loop,
+/// where it waits for all others: a lock taken in the loop would then never be given back.
+__device__ inline void converge() { __builtin_amdgcn_wave_barrier(); }
+
 namespace detail {
 
 template <class T> struct shuffled { using type = T; };  // CUDA promotes small integers to int

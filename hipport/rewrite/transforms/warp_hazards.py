@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from hipport.core import Severity, Span
+from hipport.core import Edit, Severity, Span
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.rewrite.transforms.warp import is_full_mask
 from hipport.rewrite.transforms.warp_divergence import Divergence, Level
@@ -264,6 +264,78 @@ def spin_lock(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding
                 "lanes that wait for a lock hold up the lane of their wavefront that has it: on AMD this never ends",
                 subject="spin lock",
             )
+
+
+def try_lock(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """A loop with the critical section under a successful try: keep the section inside the loop."""
+    for function in functions(parsed):
+        if not _ATOMIC_LOCK.search(function.text):
+            continue
+        for loop in function.walk("while_statement", "do_statement", "for_statement"):
+            body = loop.child_by_field_name("body")
+            if body is None or not context.shared(function.offset(loop)):
+                continue
+            attempt = _attempt(parsed, function, body)
+            if attempt is None or b"converge()" in parsed.node_text(function.fragment, body):
+                continue
+            if _leaves(attempt):
+                if context.pass_number == 1:
+                    yield context.report(
+                        function.offset(attempt),
+                        "the critical section leaves the loop, so it runs after all lanes of the wavefront have left: "
+                        "those that wait for the lock never do",
+                        subject="try lock",
+                    )
+                continue
+            yield context.change(_with_converge(parsed, context, function, body))
+
+
+def _with_converge(parsed: ParsedFile, context: Context, function: Function, body: Node) -> list[Edit]:
+    """Edits that put ``hipport::converge()`` at the end of a loop body."""
+    start, end = body.start_byte + function.fragment.base, body.end_byte + function.fragment.base
+    if body.type != "compound_statement":
+        at_start, at_end = Span(start, start), Span(end, end)
+        return [context.edit(at_start, "{ "), context.edit(at_end, " hipport::converge(); }")]
+    last = body.named_children[-1].end_byte + function.fragment.base if body.named_children else start + 1
+    first_line = body.named_children[0] if body.named_children else body
+    line = parsed.data.rfind(b"\n", 0, first_line.start_byte + function.fragment.base)
+    lead = parsed.data[line + 1 : first_line.start_byte + function.fragment.base]
+    own_line = b"\n" in parsed.data[last : end - 1] and not lead.strip()
+    text = b"\n" + lead + b"hipport::converge();" if own_line else b" hipport::converge();"
+    return [context.edit(Span(last, last), text)]
+
+
+def _attempt(parsed: ParsedFile, function: Function, body: Node) -> Node | None:
+    """The ``if`` of a loop body that tries to take a lock, directly in the body."""
+    statements = body.named_children if body.type == "compound_statement" else [body]
+    tried: set[bytes] = set()  # variables that hold the result of an attempt
+    for statement in statements:
+        if statement.type == "if_statement":
+            condition = statement.child_by_field_name("condition")
+            text = parsed.node_text(function.fragment, condition) if condition is not None else b""
+            if _ATOMIC_LOCK.search(text) or set(re.findall(rb"\w+", text)) & tried:
+                return statement
+        text = parsed.node_text(function.fragment, statement)
+        match = re.match(rb"[\w\s]*?\b(\w+)\s*=\s*[!(\s]*(?:0\s*==\s*)?atomic(?:CAS|Exch)\w*\s*\(", text)
+        if match:
+            tried.add(match[1])
+    return None
+
+
+def _leaves(attempt: Node) -> bool:
+    """The ``if`` ends the loop around it by break, return or goto."""
+    consequence = attempt.child_by_field_name("consequence")
+    stack = [consequence] if consequence is not None else []
+    while stack:
+        node = stack.pop()
+        if node.type in ("return_statement", "goto_statement", "break_statement"):
+            return True
+        if node.type not in _OWN_BREAKS:
+            stack.extend(node.children)
+    return False
+
+
+_OWN_BREAKS = frozenset(("while_statement", "do_statement", "for_statement", "switch_statement", "lambda_expression"))
 
 
 def _idle(parsed: ParsedFile, function: Function, body: Node) -> bool:
