@@ -144,7 +144,21 @@ void vector_definedness(Wave &w, const Inst *i) {
             if ((i->dpp_rows >> (l >> 4) & 1) && (i->dpp_rows >> 4 >> (l >> 2 & 3) & 1)) on |= 1ull << l;
         exec &= on;
     }
+    u64 low_word = ~0ull;
+    if (i->o[0].width == 2)
+        for (int k = 1; k <= i->n; ++k) {
+            Operand o = i->o[k];
+            o.width = 1;
+            low_word &= defined_lanes(w, o);
+        }
     set_lanes(w, i->o[0], d, exec);
+    if (d != ~0ull && i->o[0].width == 2 && i->o[0].kind == Kind::vgpr &&
+        (name.substr(0, 5) == "v_mad" || name == "v_lshl_add_u64" || name == "v_lshlrev_b64")) {
+        // The low word of a sum, product or left shift does not depend on the high words.
+        Operand o = i->o[0];
+        o.width = 1;
+        set_lanes(w, o, low_word, exec);
+    }
     if (i->o[4].kind == Kind::sgpr) set_mask(w, i->o[4], ~d & exec);
 }
 
@@ -523,11 +537,10 @@ void count_banks(Wave &w, const u64 *address, u32 bytes, u64 exec) {
 void count_segments(Wave &w, const u64 *address, u32 bytes, u64 exec) {
     Statistics &c = w.shadow->counts;
     ++c.global_accesses;
-    u64 segments[128], previous = ~0ull;
-    int n = 0;
-    u32 lanes = 0;
+    u64 segments[128], starts[kLanes], previous = ~0ull;
+    int n = 0, lanes = 0;
     for_lanes(exec, [&](int l) {
-        ++lanes;
+        starts[lanes++] = address[l];
         for (u64 s = address[l] >> 6; s <= (address[l] + bytes - 1) >> 6; ++s) {
             if (s == previous) continue;
             previous = s;
@@ -536,7 +549,8 @@ void count_segments(Wave &w, const u64 *address, u32 bytes, u64 exec) {
     });
     std::sort(segments, segments + n);
     c.global_segments += u64(std::unique(segments, segments + n) - segments);
-    c.global_minimum += (u64(lanes) * bytes + 63) / 64;
+    std::sort(starts, starts + lanes);
+    c.global_minimum += (u64(std::unique(starts, starts + lanes) - starts) * bytes + 63) / 64;
 }
 
 void check_lds(Wave &w, const Inst *i, const u64 *address, u32 bytes, bool store, const Access &a) {

@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "hipport_emulator.h"
 
 namespace hipemu {
@@ -229,7 +233,7 @@ struct Wave {
     u32 index = 0;         // in its workgroup
     u32 signalled_phase = ~0u; // barrier phase this wave has signalled
     u32 epoch = 0;             // barriers this wave has passed
-    u32 grid_phase = 0;
+    u32 grid_phase = 0, grid_waves = 0;
     u32 polls = 0;             // coherent loads, and atomics that changed nothing, in this turn
     u64 stores = 0;            // stores to global memory, and atomics that changed something
     u32 clock_reads = 0;
@@ -320,9 +324,34 @@ const Inst *run_dual(Wave &w, const Inst *i);
 const Inst *run_missing(Wave &w, const Inst *i);
 
 // Blend 64 results into a register row under EXEC.
-void store_lanes(u32 *row, const u32 *values, u64 exec);
+inline void store_lanes(u32 *row, const u32 *values, u64 exec) {
+#if defined(__AVX512F__)
+    for (int l = 0; l < kLanes; l += 16)
+        _mm512_mask_storeu_epi32(row + l, __mmask16(exec >> l), _mm512_loadu_si512(values + l));
+#else
+    if (exec == ~0ull) {
+        std::memcpy(row, values, sizeof(Row));
+        return;
+    }
+    for (int l = 0; l < kLanes; ++l) row[l] = exec >> l & 1 ? values[l] : row[l];
+#endif
+}
+
 // Bit l is set when values[l] is not 0.
-u64 mask_of(const u32 *values);
+inline u64 mask_of(const u32 *values) {
+#if defined(__AVX512F__)
+    u64 mask = 0;
+    for (int l = 0; l < kLanes; l += 16) {
+        __m512i x = _mm512_loadu_si512(values + l);
+        mask |= u64(_mm512_test_epi32_mask(x, x)) << l;
+    }
+    return mask;
+#else
+    u64 mask = 0;
+    for (int l = 0; l < kLanes; ++l) mask |= u64(values[l] != 0) << l;
+    return mask;
+#endif
+}
 
 template <class F> inline void for_lanes(u64 exec, F &&body) {
     while (exec) {

@@ -71,7 +71,6 @@ const Inst *s_barrier_wait(Wave &w, const Inst *i) {
         w.epoch = w.group->phase;
         return i + 1;
     }
-    w.barrier_at = i;
     return stop(w, i + 1, Stop::waiting);
 }
 
@@ -166,9 +165,14 @@ const Inst *s_setreg_b32(Wave &w, const Inst *i) {
 const Inst *s_round_mode(Wave &w, const Inst *i) { set_mode(w, (w.mode & ~15u) | (u32(i->offset) & 15)); return i + 1; }
 const Inst *s_denorm_mode(Wave &w, const Inst *i) { set_mode(w, (w.mode & ~0xf0u) | (u32(i->offset) & 15) << 4); return i + 1; }
 
-// Global wave sync: a barrier over all waves of the launch (grid sync of cooperative launches).
+// Global wave sync: a barrier over as many waves of the launch as its operand says, plus one (grid sync of cooperative launches).
 const Inst *ds_gws_init(Wave &, const Inst *i) { return i + 1; }
-const Inst *ds_gws_barrier(Wave &w, const Inst *i) { return stop(w, i + 1, Stop::grid_barrier); }
+const Inst *ds_gws_barrier(Wave &w, const Inst *i) {
+    u64 exec = w.exec();
+    if (!exec) return i + 1;
+    w.grid_waves = w.v[i->o[0].index].lane[__builtin_ctzll(exec)] + 1;
+    return stop(w, i + 1, Stop::grid_barrier);
+}
 
 Op control(const char *name, Run run, u32 flags = 0, std::vector<Type> types = {}) { return {name, Unit::control, run, nullptr, std::move(types), flags}; }
 
@@ -191,7 +195,7 @@ Table control_opcodes() {
         control("s_memtime", s_memtime), control("s_memrealtime", s_memrealtime),
         control("s_getreg_b32", s_getreg_b32), control("s_setreg_b32", s_setreg_b32), control("s_setreg_imm32_b32", s_setreg_b32),
         control("s_round_mode", s_round_mode), control("s_denorm_mode", s_denorm_mode),
-        control("ds_gws_init", ds_gws_init, kHint), control("ds_gws_barrier", ds_gws_barrier, kHint),
+        control("ds_gws_init", ds_gws_init, kHint), control("ds_gws_barrier", ds_gws_barrier),
     };
     for (const char *name : {"s_nop", "s_waitcnt", "s_waitcnt_vscnt", "s_waitcnt_vmcnt", "s_waitcnt_expcnt", "s_waitcnt_lgkmcnt",
                              "s_waitcnt_depctr", "s_wait_alu", "s_wait_loadcnt", "s_wait_storecnt", "s_wait_samplecnt", "s_wait_bvhcnt",

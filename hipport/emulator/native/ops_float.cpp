@@ -108,8 +108,8 @@ Table float_opcodes() {
         arith<f32(f32, f32)>("v_sub_f32", [](float a, float b) { return a - b; }),
         arith<f32(f32, f32)>("v_subrev_f32", [](float a, float b) { return b - a; }),
         arith<f32(f32, f32)>("v_mul_f32", [](float a, float b) { return a * b; }),
-        arith<f32(f32, f32)>("v_mul_legacy_f32", [](float a, float b) { return legacy_mul(a, b); }),
-        arith<f32(f32, f32)>("v_mul_dx9_zero_f32", [](float a, float b) { return legacy_mul(a, b); }),
+        arith<f32(f32, f32)>("v_mul_legacy_f32", legacy_mul),
+        arith<f32(f32, f32)>("v_mul_dx9_zero_f32", legacy_mul),
         arith<f32(f32, f32, f32)>("v_fma_f32", [](float a, float b, float c) { return std::fma(a, b, c); }),
         arith<f32(f32, f32, f32)>("v_fmac_f32", [](float a, float b, float c) { return std::fma(a, b, c); }, kReadsDst),
         arith<f32(f32, f32, f32)>("v_fmamk_f32", [](float a, float k, float c) { return std::fma(a, k, c); }),
@@ -171,10 +171,10 @@ Table float_opcodes() {
         op<f32(f32, f32, f32)>("v_div_fixup_f32", [](float a, float b, float c) {
             return div_fixup(a, b, c, -150);
         }),
-        arith<f32(f32, f32, f32)>("v_cubeid_f32", [](float x, float y, float z) { return cube_id(x, y, z); }),
-        arith<f32(f32, f32, f32)>("v_cubesc_f32", [](float x, float y, float z) { return cube_sc(x, y, z); }),
-        arith<f32(f32, f32, f32)>("v_cubetc_f32", [](float x, float y, float z) { return cube_tc(x, y, z); }),
-        arith<f32(f32, f32, f32)>("v_cubema_f32", [](float x, float y, float z) { return cube_ma(x, y, z); }),
+        arith<f32(f32, f32, f32)>("v_cubeid_f32", cube_id),
+        arith<f32(f32, f32, f32)>("v_cubesc_f32", cube_sc),
+        arith<f32(f32, f32, f32)>("v_cubetc_f32", cube_tc),
+        arith<f32(f32, f32, f32)>("v_cubema_f32", cube_ma),
     };
     return t;
 }

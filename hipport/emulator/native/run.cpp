@@ -408,8 +408,7 @@ bool grid_open(Launch &launch, const Wave &w) { return launch.grid_phase.load() 
 void grid_arrive(Launch &launch, Wave &w) {
     std::lock_guard lock(launch.mutex);
     w.grid_phase = launch.grid_phase.load();
-    u64 all = u64(launch.groups[0]) * launch.groups[1] * launch.groups[2] * launch.waves_per_group;
-    if (++launch.grid_arrived == all) {
+    if (++launch.grid_arrived >= w.grid_waves) {
         launch.grid_arrived = 0;
         ++launch.grid_phase;
     }

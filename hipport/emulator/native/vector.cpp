@@ -1,9 +1,6 @@
 // How vector instructions run: fetch sources as rows, call the lane function, store under EXEC. Everything that modifies
 // operands or results takes the slow path in run_vector_modified.
 #include <xmmintrin.h>
-#if defined(__AVX512F__)
-#include <immintrin.h>
-#endif
 
 #include <algorithm>
 
@@ -80,34 +77,6 @@ struct HostFloat {
 };
 
 } // namespace
-
-void store_lanes(u32 *row, const u32 *values, u64 exec) {
-#if defined(__AVX512F__)
-    for (int l = 0; l < kLanes; l += 16)
-        _mm512_mask_storeu_epi32(row + l, __mmask16(exec >> l), _mm512_loadu_si512(values + l));
-#else
-    if (exec == ~0ull) {
-        std::memcpy(row, values, sizeof(Row));
-        return;
-    }
-    for (int l = 0; l < kLanes; ++l) row[l] = exec >> l & 1 ? values[l] : row[l];
-#endif
-}
-
-u64 mask_of(const u32 *values) {
-#if defined(__AVX512F__)
-    u64 mask = 0;
-    for (int l = 0; l < kLanes; l += 16) {
-        __m512i x = _mm512_loadu_si512(values + l);
-        mask |= u64(_mm512_test_epi32_mask(x, x)) << l;
-    }
-    return mask;
-#else
-    u64 mask = 0;
-    for (int l = 0; l < kLanes; ++l) mask |= u64(values[l] != 0) << l;
-    return mask;
-#endif
-}
 
 namespace {
 
