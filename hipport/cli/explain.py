@@ -55,7 +55,9 @@ def command(id: str | None, rules: tuple[Path, ...], as_json: bool) -> int:  # n
         near = [i for i in known if i[:3] == number[:3]]
         raise HipportError(
             f"no diagnostic or rule {id!r}",
-            f"known in this block: {', '.join(near)}" if near else "hipport explain lists all",
+            f"known in this block: {', '.join(near)}"
+            if near
+            else "hipport explain lists all ids; hipport query shows a CUDA name",
         )
     if as_json:
         print_json(found)

@@ -12,6 +12,7 @@ from hipport.core import Diagnostic, Edit, Severity, Span, TranslateOptions
 from hipport.rewrite.change import Change, Finding, Project
 from hipport.rulebook import Row, Rulebook
 from hipport.syntax import ParsedFile, Reach
+from hipport.syntax.tokens import Include
 
 RENAME = "HP199"
 RENAMED_FILE = "HP407"
@@ -19,6 +20,7 @@ RENAMED_FILE = "HP407"
 _QUALIFIER = re.compile(rb"(?:(?!(?:return|typename|new|case|else|throw)\b)[A-Za-z_]\w*(?:\s*::\s+|::))+\Z")
 # An enumerator may stand behind its enum's name, before or after that was renamed: CUresult::CUDA_SUCCESS.
 _ENUM_TYPE = re.compile(r"(?:::)?(?:(?:cuda|hip)[A-Z]\w*|CU[a-z]\w*|(?:cu|hip|nccl)\w+_t)::")
+_HAS_INCLUDE = re.compile(rb"""\b__has_include(?:_next)?\s*\(\s*(<[^>\n]*>|"[^"\n]*")""")
 _SKIPPED_HEADER = re.compile(r"(?:^|/)\.\.?/")
 
 
@@ -163,7 +165,7 @@ def _renamed(parsed: ParsedFile, row: Row, start: int, name: bytes) -> Change:
 def _includes(
     parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions, project: Project
 ) -> Iterator[Change | Finding]:
-    for include in parsed.scan.includes:
+    for include in (*parsed.scan.includes, *_asked_for(parsed)):
         if parsed.reach(include.span.start) is not Reach.SHARED:
             continue
         quoted = include.path.startswith('"')
@@ -187,6 +189,16 @@ def _includes(
             text = include.path[0] + row.hip + include.path[-1]
             edit = Edit(include.span, text.encode(), RENAME, f"HIP's header for {row.cuda} ({row.table}:{row.line})")
             yield Change((edit,), RENAME, (row.include,) if row.include else (), findings=findings, rank=0)
+
+
+def _asked_for(parsed: ParsedFile) -> Iterator[Include]:
+    """Headers of ``__has_include(<...>)``: the answer must be that of the header that is included then."""
+    for directive in parsed.scan.directives:
+        if directive.keyword not in ("if", "elif"):
+            continue
+        for match in _HAS_INCLUDE.finditer(parsed.data, directive.rest.start, directive.rest.end):
+            path = match[1].decode("utf-8", "surrogateescape")
+            yield Include(path, Span(*match.span(1)), directive.span)
 
 
 def _own_file(path: str, name: str, project: Project) -> bool:

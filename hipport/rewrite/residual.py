@@ -15,6 +15,7 @@ UNKNOWN_NAME = "HP900"
 INLINE_ASM = "HP910"
 TENSOR_ATOM = "HP911"
 CUTE_HEADER = "HP912"
+MADE_NAME = "HP916"
 
 # Prefixes of NVIDIA's interfaces. A name with one of them that no table knows must not pass in silence.
 _CUDA_NAME = re.compile(
@@ -26,6 +27,8 @@ _CUDA_NAME = re.compile(
     rb"|Pointer|Profiler|Tensor|Driver|Ipc|Import|Signal|Wait|Flush|Param|User|External|Multicast|Logs|Green)\w*)\Z"
 )
 _ATOM = re.compile(rb"(?:SM(?:70|75|80|86|89|90|100|120)(?:_|a_)\w+|(?:cp_async|ldmatrix|stmatrix|wgmma)\w*|GMMA)\Z")
+_PASTED = re.compile(rb"\b(?:cuda|cu|cublas|cufft|curand|cusparse|cusolver|nccl|CUDA_|CUBLAS_|CU_)\w{0,40}[ \t]*##")
+_SPLICED = re.compile(rb"\b\w{1,60}\\[ \t]*\r?\n\w{1,60}")
 _ASM = frozenset((b"asm", b"__asm__", b"__asm"))
 
 
@@ -98,7 +101,28 @@ def residual(
                     count=len(places),
                 ),
             )  # fmt: skip
+    yield from _made_names(parsed)
     yield from _cute_headers(parsed, rulebook, subjects)
+
+
+def _made_names(parsed: ParsedFile) -> Iterator[Finding]:
+    """Names that the preprocessor puts together: pasted by ``##``, or cut by a line splice."""
+    for match in (*_PASTED.finditer(parsed.data), *_SPLICED.finditer(parsed.data)):
+        start = match.start()
+        inside = any(s.start <= start < s.end for s in (*parsed.scan.comments, *parsed.scan.literals))
+        name = re.sub(rb"\\[ \t]*\r?\n", b"", match[0]).rstrip(b"# \t")
+        spliced = not match[0].endswith(b"#")
+        if inside or parsed.reach(start) is not Reach.SHARED or (spliced and not _CUDA_NAME.match(name)):
+            continue
+        text = name.decode("ascii", "replace")
+        how = "a name is cut by a line splice" if spliced else "a macro pastes a name together"
+        yield Finding(
+            start,
+            Diagnostic(
+                MADE_NAME, Severity.WARNING, f"{how} from {text}: it is not translated",
+                next_step="write the name out, or paste its HIP prefix in AMD builds", subject=text,
+            ),
+        )  # fmt: skip
 
 
 def _ours(parsed: ParsedFile, start: int) -> bool:

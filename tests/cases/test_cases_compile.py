@@ -58,7 +58,7 @@ COMPILED = {
     "  if (r == cudaSuccess) r = cudaStreamEndCapture(s, g);\n"
     "  return r == cudaSuccess ? cudaGraphInstantiate(e, *g, nullptr, nullptr, 0) : r; }",
     "32 simd": "template <class T> __device__ T d(T a, T b) { return __vminu2(a, b) + __vabsdiffu4(a, b); }\n"
-    "__global__ void k(unsigned* p) { p[0] = d(p[1], p[2]) ^ __vaddss2(p[0], p[1]) ^ __vcmpgts4(p[3], p[4]) ^ __vavgu4(p[1], p[2]); }",
+    "__global__ void k(unsigned* p) { p[0] = d(p[1], p[2]) ^ __vaddss2(p[0], p[1]) ^ __vcmpgts4(p[3], p[4]); }",
     "33 include": "__global__ void ball(float* p) { p[threadIdx.x] = 1; }\nvoid go(float* p) { ball<<<1, 32>>>(p); }",
     "cub width": "#include <cub/cub.cuh>\n__global__ void w(int* p) { using W = cub::WarpReduce<int>;\n"
     "  __shared__ W::TempStorage t[4]; p[0] = W(t[threadIdx.x / 32]).Sum(p[threadIdx.x]); }\n"

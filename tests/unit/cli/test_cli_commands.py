@@ -419,3 +419,23 @@ def test_a_tree_full_of_bad_files_is_translated_where_it_can_be(hipport: Shell, 
     assert (generated / "binary.cu").read_bytes() == bad["binary.cu"]
     assert {p.relative_to(generated).as_posix() for p in generated.rglob("*.*")} >= bad.keys()
     assert hipport("translate", "src", "--check")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("__shfl_sync", "HP201 goes first"),
+        ("tex2D", "HP304 looks at it"),
+        ("cub::WarpReduce", "HP717 goes first"),
+        ("cuda::std::tuple", "cuda::std -> std"),
+        ("cub::BlockScan", "cub -> hipcub"),
+    ],
+)
+def test_query_knows_rules_and_namespaces(hipport: Shell, name: str, expected: str) -> None:
+    code, out, _ = hipport("query", name)
+    assert code == 0
+    assert expected in out
+
+
+def test_query_without_a_name_is_bad_usage(hipport: Shell) -> None:
+    assert hipport("query", "")[0] == hipport("query", "<>")[0] == 2

@@ -63,3 +63,35 @@ def test_utf16_says_how_to_convert() -> None:
 )
 def test_global_and_foreign_qualifiers(before: str, after: str) -> None:
     assert port(before + "\n").output.decode() == (after or before) + "\n"
+
+
+def test_has_include_asks_for_the_header_that_is_included() -> None:
+    text = '#if defined(A) && __has_include(<cuda_fp8.h>) || __has_include("mine.h")\n#include <cuda_fp8.h>\n#endif\n'
+    assert port(text).output.decode() == text.replace("cuda_fp8.h", "hipport/fp8.h")
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("#define RT(x) cuda##x\n", "cuda"),
+        ("#define BLAS(x) cublasS ## x\n", "cublasS"),
+        ("void f() { cuda\\\nFree(0); }\n", "cudaFree"),
+        ("void f() { cuda\\\r\nFree(0); }\r\n", "cudaFree"),
+    ],
+)
+def test_names_made_by_the_preprocessor_are_reported(text: str, subject: str) -> None:
+    assert ("HP916", subject) in [(d.id, d.subject) for d in port(text).diagnostics]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#define RT(x) my##x\n",
+        "#define X(a) a\\\nb\n",
+        "// cuda##x cuda\\\nFree\n",
+        'const char* s = "cuda##x";\n',
+        "#ifdef USE_ROCM\n#else\n#define RT(x) cuda##x\n#endif\n",
+    ],
+)
+def test_near_misses_of_made_names(text: str) -> None:
+    assert "HP916" not in {d.id for d in port(text).diagnostics}
