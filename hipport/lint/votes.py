@@ -1,0 +1,161 @@
+"""Votes, lane masks and what counts their bits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from hipport.lint.finding import Finding, Verdict
+from hipport.lint.provenance import Role, call_nodes, callee
+from hipport.lint.shuffles import SHUFFLE
+from hipport.lint.site import Site
+
+_MASKS = re.compile(rb"(?:hipport::)?_*(?:ballot|activemask|match_any|match_all)(?:_sync)?\Z")
+_FLAGS = re.compile(rb"(?:hipport::)?_*(?:any|all|uni|reduce_(?:add|min|max|and|or|xor))(?:_sync)?\Z")
+_COUNT = re.compile(rb"__(popc|ffs|clz|popcll|ffsll|clzll|builtin_popcount|builtin_ctz|fns)\Z")
+_NARROW_COUNT = (b"popc", b"ffs", b"clz", b"builtin_popcount", b"builtin_ctz", b"fns")
+_UPPER_HALF = re.compile(rb">>\s*\(?[^;]*&\s*32|__lane_id\s*\(\s*\)")
+_TRANSLATED = "hipport translate takes the 32 bits of this half of the wavefront"
+
+
+def votes(site: Site) -> Iterator[Finding]:
+    """Votes with what becomes of their result."""
+    for call in site.function.walk("call_expression"):
+        node = call.child_by_field_name("function")
+        name = callee(site.function, call)
+        if node is None or node.type == "field_expression" or SHUFFLE.match(name):
+            continue
+        if name.startswith(b"hipport::"):
+            if _MASKS.match(name) or _FLAGS.match(name):
+                yield site.finding("HP222", Verdict.SAFE, call, "hipport's votes are those of aligned halves of 32 lanes")
+            continue
+        if not name.startswith(b"__"):
+            continue
+        if _FLAGS.match(name):
+            yield _flag(site, call, name)
+        elif _MASKS.match(name):
+            yield _ballot(site, call) if site.hip(call) else site.finding(
+                "HP222", Verdict.LOGICAL32, call,
+                "the result is the 32 lanes of a CUDA warp; a vote of 64 lanes does not fit into 32 bits", _TRANSLATED,
+            )  # fmt: skip
+        elif name == b"__syncwarp":
+            yield site.finding(
+                "HP229", Verdict.SAFE, call, "orders memory between lanes of a warp, whatever its size",
+                "keep it: without a fence and a wavefront barrier the compiler may move the accesses",
+            )  # fmt: skip
+
+
+def _flag(site: Site, call: Node, name: bytes) -> Finding:
+    if not site.hip(call):
+        return site.finding(
+            "HP222", Verdict.LOGICAL32, call, "joins the 32 lanes of a CUDA warp, which a wavefront of 64 has two of",
+            _TRANSLATED.replace("32 bits", "part"),
+        )  # fmt: skip
+    literal = [n for n, v in site.numbers if not v.wavefront and not v.by_target]
+    if literal:
+        return site.finding(
+            "HP222", Verdict.WRONG, call, "votes over the wavefront, in a function that counts lanes by 32",
+            "mask the ballot with the 32 bits of this half", tuple(site.provenance.step(site.function, n) for n in literal),
+        )  # fmt: skip
+    if b"warpSize" in site.function.text:
+        return site.finding("HP222", Verdict.SAFE, call, "votes over the wavefront, like the function around it")
+    return site.finding(
+        "HP222", Verdict.UNKNOWN, call, "votes over the wavefront; whether 32 lanes are meant does not show",
+        "mask the ballot with the 32 bits of this half, if a CUDA warp is meant",
+    )  # fmt: skip
+
+
+def _ballot(site: Site, call: Node) -> Finding:
+    """HIP's ballot: 64 bits on every target."""
+    fix = "keep 64 bits (unsigned long long, __popcll), or take (unsigned)(ballot >> (__lane_id() & 32))"
+    child, parent = call, call.parent
+    while parent is not None and not parent.type.endswith("_statement") and parent.type != "compound_statement":
+        text = site.function.source(parent)
+        if parent.type in ("binary_expression", "cast_expression") and _UPPER_HALF.search(text):
+            return site.finding("HP222", Verdict.SAFE, call, "the 32 bits of this half of the wavefront are taken")
+        if parent.type == "call_expression":
+            counted = _COUNT.match(callee(site.function, parent))
+            if counted and counted[1] in _NARROW_COUNT:
+                return site.finding("HP222", Verdict.WRONG, call, "64 bits are counted in 32", fix)
+            if counted:
+                return site.finding("HP222", Verdict.SAFE, call, "64 bits are counted as 64")
+        kind = None
+        if parent.type == "cast_expression":
+            kind = parent.child_by_field_name("type")
+        elif parent.type == "init_declarator" and parent.parent is not None:
+            kind = parent.parent.child_by_field_name("type")
+        if kind is not None:
+            return _stored(site, call, site.function.source(kind), fix)
+        if parent.type == "binary_expression" and re.search(rb"(?:[!=]=|>)\s*0[uUlL]*\Z", text):
+            return site.finding("HP222", Verdict.SAFE, call, "only compared with 0")
+        child, parent = parent, parent.parent
+    if parent is not None and parent.type == "return_statement":
+        kind = site.function.node.child_by_field_name("type")
+        if kind is not None:
+            return _stored(site, call, site.function.source(kind), fix)
+    if parent is not None and child.type in ("condition_clause", "call_expression") and parent.type == "if_statement":
+        return site.finding("HP222", Verdict.SAFE, call, "only compared with 0")
+    return site.finding("HP222", Verdict.UNKNOWN, call, "64 bits on every target; where they go does not show", fix)
+
+
+def _stored(site: Site, call: Node, kind: bytes, fix: str) -> Finding:
+    if re.search(rb"long\s+long|64|\bauto\b|size_t|unsigned\s+long|\bbool\b|mask_t", kind):
+        return site.finding("HP222", Verdict.SAFE, call, f"kept in {kind.decode('utf-8', 'replace')}, which holds all lanes")
+    if re.fullmatch(rb"(?:const\s+)?(?:unsigned(?:\s+int)?|u?int(?:32_t)?|u?short)", kind.strip()):
+        return site.finding(
+            "HP222", Verdict.WRONG, call, f"stored in {kind.decode()}: the upper 32 lanes are lost", fix
+        )  # fmt: skip
+    return site.finding("HP222", Verdict.UNKNOWN, call, "the type that holds the 64 bits does not show", fix)
+
+
+def bits(site: Site) -> Iterator[Finding]:
+    """Counts of the bits of lane masks, and ones shifted by a lane number."""
+    for call in site.function.walk("call_expression"):
+        counted = _COUNT.match(callee(site.function, call))
+        arguments = call_nodes(call)
+        if counted is None or not arguments:
+            continue
+        value = site.value(arguments[-1] if counted[1] != b"fns" else arguments[0])
+        if value.role is not Role.MASK or _holds_vote(site, call):
+            continue
+        if value.wide and counted[1] in _NARROW_COUNT:
+            yield site.finding(
+                "HP223", Verdict.WRONG, call, "a lane mask of 64 bits is counted in 32",
+                f"use __{counted[1].decode().removeprefix('builtin_')}ll", value.trace,
+            )  # fmt: skip
+        elif not value.wide and not site.hip(call):
+            yield site.finding(
+                "HP223", Verdict.LOGICAL32, call, "counts lanes of a 32-bit lane mask", _TRANSLATED, value.trace
+            )
+    yield from _shifts(site)
+
+
+def _holds_vote(site: Site, call: Node) -> bool:
+    return bool(re.search(rb"_*(?:ballot|activemask|match_any|match_all)(?:_sync)?\s*\(", site.function.source(call)))
+
+
+def _shifts(site: Site) -> Iterator[Finding]:
+    if not site.takes_part and not site.project.warp_callers(site.function):
+        return
+    for node in site.function.walk("binary_expression"):
+        text = site.function.source(node)
+        if b"<<" not in text or len(text) > 200:
+            continue
+        value = site.value(node)
+        left = node.child_by_field_name("left")
+        if value.role is not Role.LANE_BIT or left is None or site.value(left).number != 1:
+            continue
+        if value.wide:
+            yield site.finding("HP223", Verdict.SAFE, node, "64 bits hold the bit of any lane", "", value.trace)
+        elif value.wavefront:
+            yield site.finding(
+                "HP223", Verdict.WRONG, node, "the lane number reaches 63 on wave64: the shift of a 32-bit one is undefined",
+                "write 1ull << lane", value.trace,
+            )  # fmt: skip
+        else:
+            yield site.finding(
+                "HP223", Verdict.LOGICAL32, node, "the bit of a lane in a mask of 32 lanes",
+                "nothing while a warp has 32 lanes; 1ull << lane for a warp of 64", value.trace,
+            )  # fmt: skip
