@@ -111,6 +111,7 @@ bool parse_int(std::string_view s, i64 &out) {
     if (negative) s.remove_prefix(1);
     int base = 10;
     if (starts(s, "0x")) { s.remove_prefix(2); base = 16; }
+    else if (starts(s, "0b")) { s.remove_prefix(2); base = 2; }
     u64 x = 0;
     auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), x, base);
     if (error != std::errc() || end != s.data() + s.size() || s.empty()) return false;

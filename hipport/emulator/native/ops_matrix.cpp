@@ -93,6 +93,28 @@ template <int N, class T> void row_update(T *__restrict acc, T a, const T *__res
     for (int n = 0; n < N; ++n) acc[n] = multiply_add(a, b[n], acc[n]);
 }
 
+// gfx950's f8f6f4: 8-bit elements come in chunks of 16 (lane group g holds k = 16 g .. and, in its second half, the same of the
+// upper half of K), narrower ones in runs of 32. Source: the register maps in composable_kernel's MX tests.
+void place_f8f6f4(E e, int size, int k, int &lane_group, int &element) {
+    int groups = kLanes / size;
+    if (bits_of(e) == 8) {
+        int within = k % (16 * groups);
+        lane_group = within / 16;
+        element = k / (16 * groups) * 16 + within % 16;
+    } else {
+        lane_group = k / 32;
+        element = k % 32;
+    }
+}
+template <class T> void unpack_f8f6f4(E e, const u32 *rows, int size, int k_count, T *out) {
+    for (int k = 0; k < k_count; ++k) {
+        int group, element;
+        place_f8f6f4(e, size, k, group, element);
+        for (int i = 0; i < size; ++i)
+            out[k * size + i] = decode<T>(e, field(rows, i + size * group, u32(element) * bits_of(e), bits_of(e)), false);
+    }
+}
+
 struct Shape {
     int m, n, k, blocks, per;
     E a, b;
@@ -175,13 +197,21 @@ template <class T> const Inst *mfma(Wave &w, const Inst *i) {
             int group = 1 << i->a;
             a_block = (b & ~(group - 1)) | (i->b & (group - 1));
         }
-        unpack<T>(a_type, a_rows, s.m, s.k, s.per, a_block, s.blocks, nullptr, fnuz, A);
-        unpack<T>(b_type, b_rows, s.n, s.k, s.per, b, s.blocks, pattern, fnuz, B);
+        if (formats) {
+            if constexpr (sizeof(T) == 4) {
+                unpack_f8f6f4<T>(a_type, a_rows, s.m, s.k, A);
+                unpack_f8f6f4<T>(b_type, b_rows, s.n, s.k, B);
+            }
+        } else {
+            unpack<T>(a_type, a_rows, s.m, s.k, s.per, a_block, s.blocks, nullptr, fnuz, A);
+            unpack<T>(b_type, b_rows, s.n, s.k, s.per, b, s.blocks, pattern, fnuz, B);
+        }
         if (formats && i->n >= 6) { // one scale per 32 k, in the lane that holds them
+            // Byte of the scale register: op_sel is bit 0, op_sel_hi bit 1.
             u32 a_byte = (i->op_sel & 1) | (i->op_sel_hi & 1) << 1, b_byte = (i->op_sel >> 1 & 1) | (i->op_sel_hi >> 1 & 1) << 1;
             for (int k = 0; k < s.k; ++k)
                 for (int r = 0; r < s.m; ++r) {
-                    int lane = r + s.m * (k / s.per);
+                    int lane = r + s.m * (k / 32);
                     auto scale = [&](const Operand &o, u32 byte) {
                         u32 v = o.kind == Kind::vgpr ? w.v[o.index].lane[lane] : read32(w, o);
                         return e8m0(v >> (8 * byte) & 0xff);
