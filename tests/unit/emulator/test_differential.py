@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sdk
 
 SOURCE = Path(__file__).with_name("differential.hip")
 N = 2048
-# clang 22 itself gets these wrong there: at -O0 it copies 16 bits of a 32-bit register for true16 (v_mov_b16, then v_perm_b32).
+# clang 22 itself gets these wrong there: at -O0 true16 copies 16 bits of a 32-bit value (v_mov_b16, then v_perm_b32).
 MISCOMPILED = {("gfx1100", "-O0"): {"u64_bswap"}}
 DTYPES: dict[str, Any] = {
     "f16": np.float16,
