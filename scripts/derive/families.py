@@ -62,7 +62,7 @@ FAMILIES: tuple[Family, ...] = (
         ("hip/hip_runtime_api.h", "hip/hip_ext.h", "hip/hip_gl_interop.h", "hip/channel_descriptor.h"),
         r"(cuda_runtime(_api)?|driver_types|device_types|texture_types|surface_types|channel_descriptor|library_types"
         r"|cuda_profiler_api|cuda_device_runtime_api|cuda_(gl|egl|vdpau)_interop|texture_fetch_functions)\.h$",
-        r"(cuda|CUDA|CUDART_|libraryPropertyType|MAJOR_VERSION$|MINOR_VERSION$|PATCH_LEVEL$|texture)",
+        r"(cuda|CUDA|CUDART_|libraryPropertyType|texture)",
         "HP100",
         "HP102",
         nvcc=True,

@@ -78,6 +78,8 @@ int main() {
   CHECK(cudaLaunchKernel((const void*)scale, dim3(1), dim3(64), args, 0, stream));
   CHECK(cudaFuncSetAttribute(scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024));
   CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&value, scale, 64, 0));
+  cudaFuncAttributes attributes;
+  CHECK(cudaFuncGetAttributes(&attributes, fill<float>));
   int grid, block;
   CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, scale, 0, 0));
   CHECK(cudaMallocAsync(&p, 64, stream));
