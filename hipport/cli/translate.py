@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option("--config", type=click.Path(path_type=Path), help="Settings [default: the nearest hipport.toml].")
 @click.option("-j", "--jobs", type=click.IntRange(min=0), help="Processes [default: as many as pay off].")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but what stops the command; the exit code tells of findings.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing but what stops the command; see the exit code.")
 @click.option("--verbose", "-v", is_flag=True, help="Print every finding, not one line per kind.")
 def command(
     inputs: tuple[Path, ...],

@@ -29,6 +29,10 @@ _CUDA_NAME = re.compile(
 _ATOM = re.compile(rb"(?:SM(?:70|75|80|86|89|90|100|120)(?:_|a_)\w+|(?:cp_async|ldmatrix|stmatrix|wgmma)\w*|GMMA)\Z")
 _PASTED = re.compile(rb"\b(?:cuda|cu|cublas|cufft|curand|cusparse|cusolver|nccl|CUDA_|CUBLAS_|CU_)\w{0,40}[ \t]*##")
 _SPLICED = re.compile(rb"\b\w{1,60}\\[ \t]*\r?\n\w{1,60}")
+_MEMBER = re.compile(rb"\s*::\s*([A-Za-z_]\w*)")
+_OTHER_CUDA = re.compile(
+    rb"\bnamespace\s+(?:[\w:]+::)?(?:cuda|at|c10|torch)\b|\busing\s+namespace\s+(?:at|c10|torch)\b"
+)
 _ASM = frozenset((b"asm", b"__asm__", b"__asm"))
 
 
@@ -102,7 +106,25 @@ def residual(
                 ),
             )  # fmt: skip
     yield from _made_names(parsed)
+    yield from _namespace_cuda(parsed, subjects)
     yield from _cute_headers(parsed, rulebook, subjects)
+
+
+def _namespace_cuda(parsed: ParsedFile, subjects: set[str]) -> Iterator[Finding]:
+    """Names of libcu++'s namespace that no row knows; a ``cuda`` of the program or of PyTorch is theirs."""
+    if _OTHER_CUDA.search(parsed.data):
+        return
+    seen: set[str] = set()
+    for start, name in parsed.scan.identifiers:
+        member = _MEMBER.match(parsed.data, start + 4) if name == b"cuda" else None
+        if member is None or parsed.reach(start) is not Reach.SHARED:
+            continue
+        if re.search(rb"\w\s*::\s*\Z", parsed.data[max(0, start - 40) : start]):
+            continue
+        text = member[1].decode("ascii")
+        if text not in seen and text not in subjects and f"cuda::{text}" not in subjects:
+            seen.add(text)
+            yield Finding(start, _left(f"cuda::{text}", "no table or rule knows it"))
 
 
 def _made_names(parsed: ParsedFile) -> Iterator[Finding]:

@@ -67,6 +67,12 @@ COMPILED = {
     "pipeline": "#include <cuda_pipeline.h>\n__global__ void p(float4* g) { __shared__ float4 s[32];\n"
     "  __pipeline_memcpy_async(&s[threadIdx.x], &g[threadIdx.x], 16); __pipeline_commit(); __pipeline_wait_prior(0);\n"
     "  __syncthreads(); g[threadIdx.x] = s[31 - threadIdx.x]; }",
+    "atomic": "#include <cuda/atomic>\n__device__ cuda::atomic<int, cuda::thread_scope_device> total{0};\n"
+    "__global__ void at(int* p, float* f) { cuda::atomic_ref<int, cuda::thread_scope_device> r(*p);\n"
+    "  r++; r.fetch_max(3);\n"
+    "  cuda::atomic_ref<float, cuda::thread_scope_block> g(*f); g.fetch_sub(2.f); g.store(g.load() + 1);\n"
+    "  int e = 1; while (!r.compare_exchange_weak(e, e + 1, cuda::std::memory_order_acq_rel)) {}\n"
+    "  total += 2; p[1] = total.load(cuda::memory_order_acquire); }",
     "cuda::std": "#include <cuda/std/tuple>\n#include <cuda/std/limits>\n__global__ void t(float* p) {\n"
     "  cuda::std::tuple<int, float> v{1, 2.f}; "
     "  p[0] = cuda::std::get<1>(v) * cuda::std::numeric_limits<float>::max(); }",

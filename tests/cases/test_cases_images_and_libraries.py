@@ -168,3 +168,28 @@ class TestLibraryNames:
 
     def test_what_cuda_std_lacks_stays_reported(self) -> None:
         assert severities(port("#include <cuda/std/atomic>\n#include <cuda/barrier>\n"), "HP119")
+
+    def test_atomics_of_libcuxx(self) -> None:
+        text = (
+            "#include <cuda/atomic>\n"
+            "__global__ void k(int* p) { cuda::atomic_ref<int, cuda::thread_scope_block> r(*p);\n"
+            "  r.fetch_add(1, cuda::memory_order_relaxed); r.store(2, cuda::std::memory_order_release); }\n"
+        )
+        result = port(text)
+        output = result.output.decode()
+        assert "#include <hipport/atomic.h>" in output
+        assert "hipport::atomic_ref<int, hipport::thread_scope_block>" in output
+        assert "r.fetch_add(1, std::memory_order_relaxed); r.store(2, std::memory_order_release);" in output
+        assert result.diagnostics == ()
+
+    @pytest.mark.parametrize(
+        ("text", "subjects"),
+        [
+            ("void f() { cuda::new_thing(1); ::cuda::other<int> x; }\n", ["cuda::new_thing", "cuda::other"]),
+            ("namespace cuda { void mine(); }\nvoid f() { cuda::mine(); }\n", []),
+            ("namespace at { void f() { cuda::mine(); } }\n", []),
+            ("void f() { at::cuda::mine(); mine :: cuda :: f(); }\n", []),
+        ],
+    )
+    def test_unknown_names_of_namespace_cuda(self, text: str, subjects: list[str]) -> None:
+        assert [d.subject for d in port(text).diagnostics if d.id == "HP900"] == subjects
