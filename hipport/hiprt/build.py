@@ -80,9 +80,7 @@ def _build(runtime: RuntimeFolder, sdk: Sdk, compiler: str, emulator: Path) -> N
         _run([compiler, *flags, "-c", str(work / "all.cpp"), "-o", str(work / "all.o")])
         _run([compiler, *flags, "-c", str(NATIVE / RTC_SOURCE), "-o", str(work / "rtc.o")])
         _run([compiler, "-O1", "-fPIC", "-c", str(work / "refused.cpp"), "-o", str(work / "refused.o")])
-        objects = ["all.o", "refused.o"]
-        if any(symbol.name == "hiprtcVersion" for symbol in symbols):
-            objects.append("rtc.o")
+        objects = ["all.o", "refused.o", "rtc.o"]
         core = [str(emulator), f"-Wl,-rpath,{emulator.parent}"]
         _link(compiler, work, objects, "hip.map", core, runtime.library.name)
         _link(compiler, work, ["rtc.o"], "rtc.map", [], f"libhiprtc.so.{runtime.major}")

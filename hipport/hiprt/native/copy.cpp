@@ -594,6 +594,40 @@ hipError_t hipMemcpyBatchAsync(void** to, void** from, size_t* sizes, size_t cou
     return hipSuccess;
   });
 }
+
+static Side side_of(const hipMemcpy3DOperand& operand, size_t element) {
+  Side side;
+  if (operand.type == hipMemcpyOperandTypeArray) {
+    side = in(operand.op.array.array, operand.op.array.offset.x * element, operand.op.array.offset.y);
+    side.z = operand.op.array.offset.z;
+  } else {
+    side = at(operand.op.ptr.ptr, operand.op.ptr.rowLength * element);
+    side.rows = operand.op.ptr.layerHeight;
+  }
+  return side;
+}
+hipError_t hipMemcpy3DBatchAsync(size_t count, hipMemcpy3DBatchOp* list, size_t* failed, unsigned long long flags, hipStream_t s) {
+  return device_api([&] {
+    if (list == nullptr || count == 0 || flags != 0) return hipErrorInvalidValue;
+    for (size_t i = 0; i < count; ++i) {
+      // Extents and row lengths count elements of the array that takes part; without one they count bytes.
+      size_t element = 1;
+      for (const hipMemcpy3DOperand* operand : {&list[i].src, &list[i].dst}) {
+        if (operand->type == hipMemcpyOperandTypeArray && live_array(operand->op.array.array)) {
+          element = view_of(operand->op.array.array).element;
+        }
+      }
+      const hipExtent& e = list[i].extent;
+      const hipError_t error = copy_box(side_of(list[i].dst, element), side_of(list[i].src, element), e.width * element, e.height,
+                                        e.depth, hipMemcpyDefault, on(s));
+      if (error != hipSuccess) {
+        if (failed != nullptr) *failed = i;
+        return error;
+      }
+    }
+    return hipSuccess;
+  });
+}
 #endif
 
 // ------------------------------------------------------------------------------------------------- fills

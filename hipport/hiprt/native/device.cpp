@@ -198,7 +198,7 @@ hipError_t attribute(const Device& d, hipDeviceAttribute_t attr, int* out) {
     IS(UnifiedAddressing, p.unifiedAddressing);
     IS(WarpSize, p.warpSize);
     IS(MemoryPoolsSupported, p.memoryPoolsSupported);
-    IS(VirtualMemoryManagementSupported, 0);
+    IS(VirtualMemoryManagementSupported, 1);
     IS(HostRegisterSupported, p.hostRegisterSupported);
     IS(MemoryPoolSupportedHandleTypes, p.memoryPoolSupportedHandleTypes);
     IS(ClockInstructionRate, p.clockInstructionRate);
@@ -553,6 +553,17 @@ hipError_t hipDeviceSetLimit(enum hipLimit_t limit, size_t value) {
     return hipSuccess;
   });
 }
+
+#if HIP_VERSION_MAJOR >= 7
+hipError_t hipDeviceGetTexture1DLinearMaxWidth(size_t* out, const hipChannelFormatDesc* desc, int ordinal) {
+  return api([&] {
+    if (out == nullptr || desc == nullptr || element_bytes(*desc) == 0) return hipErrorInvalidValue;
+    if (!valid_device(ordinal)) return hipErrorInvalidDevice;
+    *out = static_cast<size_t>(devices()[ordinal]->properties.maxTexture1DLinear) / element_bytes(*desc);
+    return hipSuccess;
+  });
+}
+#endif
 
 // ------------------------------------------------------------------------------------------------------- peers
 

@@ -120,12 +120,12 @@ hipError_t pointer_attribute(hipPointer_attribute attribute, const Allocation* a
       return put(primary_context(a->device));
     case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return put(a->kind == MemoryKind::managed  ? hipMemoryTypeManaged
-                 : a->kind == MemoryKind::device ? hipMemoryTypeDevice
+                 : a->on_device()               ? hipMemoryTypeDevice
                                                  : hipMemoryTypeHost);
     case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER:
       return put(pointer);
     case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (a->kind == MemoryKind::device) {
+      if (a->on_device()) {
         (void)put(static_cast<void*>(nullptr));
         return hipErrorInvalidValue;
       }
@@ -446,7 +446,7 @@ hipError_t hipHostGetDevicePointer(void** out, void* pointer, unsigned flags) {
     if (out == nullptr || pointer == nullptr || flags != 0) return hipErrorInvalidValue;
     const Allocation* a = find_allocation(pointer);
     *out = nullptr;
-    if (a == nullptr || a->kind == MemoryKind::device) return hipErrorInvalidValue;
+    if (a == nullptr || a->on_device()) return hipErrorInvalidValue;
     *out = pointer;
     return hipSuccess;
   });
@@ -525,9 +525,9 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t* out, const void* point
     out->devicePointer = const_cast<void*>(pointer);
     out->allocationFlags = a->flags;
     out->isManaged = a->kind == MemoryKind::managed;
-    if (a->kind != MemoryKind::device) out->hostPointer = const_cast<void*>(pointer);
+    if (!a->on_device()) out->hostPointer = const_cast<void*>(pointer);
     out->type = a->kind == MemoryKind::managed  ? hipMemoryTypeManaged
-                : a->kind == MemoryKind::device ? hipMemoryTypeDevice
+                : a->on_device()               ? hipMemoryTypeDevice
                                                 : hipMemoryTypeHost;
     return hipSuccess;
   });
@@ -549,7 +549,7 @@ hipError_t hipPointerSetAttribute(const void* value, hipPointer_attribute attrib
   return api([&] {
     if (value == nullptr || attribute != HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS) return hipErrorInvalidValue;
     Allocation* a = find_allocation(pointer);
-    if (a == nullptr || a->kind != MemoryKind::device) return hipErrorInvalidDevicePointer;
+    if (a == nullptr || !a->on_device()) return hipErrorInvalidDevicePointer;
     a->sync_memops = *static_cast<const unsigned*>(value) != 0;
     return hipSuccess;
   });

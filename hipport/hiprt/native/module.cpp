@@ -5,6 +5,8 @@
 
 #include "runtime.h"
 
+#include <hip/hiprtc.h>
+
 namespace hiprt {
 namespace {
 
@@ -396,4 +398,35 @@ hipError_t hipKernelGetLibrary(hipLibrary_t* out, hipKernel_t kernel) {
   });
 }
 #endif
+
+// ------------------------------------------------------------------------------------------------- linking
+// The driver's spelling of hipRTC's linker.
+
+static hipError_t linked(hiprtcResult result) {
+  switch (result) {
+    case HIPRTC_SUCCESS:
+      return record(hipSuccess);
+    case HIPRTC_ERROR_PROGRAM_CREATION_FAILURE:
+      return record(hipErrorFileNotFound);
+    case HIPRTC_ERROR_LINKING:
+      return record(hipErrorUnknown);
+    default:
+      return record(hipErrorInvalidValue);
+  }
+}
+static hiprtcLinkState link_of(hipLinkState_t state) { return reinterpret_cast<hiprtcLinkState>(state); }
+
+hipError_t hipLinkCreate(unsigned count, hipJitOption* options, void** values, hipLinkState_t* out) {
+  return linked(hiprtcLinkCreate(count, options, values, reinterpret_cast<hiprtcLinkState*>(out)));
+}
+hipError_t hipLinkAddData(hipLinkState_t state, hipJitInputType type, void* data, size_t size, const char* name, unsigned count,
+                          hipJitOption* options, void** values) {
+  return linked(hiprtcLinkAddData(link_of(state), type, data, size, name, count, options, values));
+}
+hipError_t hipLinkAddFile(hipLinkState_t state, hipJitInputType type, const char* path, unsigned count, hipJitOption* options,
+                          void** values) {
+  return linked(hiprtcLinkAddFile(link_of(state), type, path, count, options, values));
+}
+hipError_t hipLinkComplete(hipLinkState_t state, void** out, size_t* size) { return linked(hiprtcLinkComplete(link_of(state), out, size)); }
+hipError_t hipLinkDestroy(hipLinkState_t state) { return linked(hiprtcLinkDestroy(link_of(state))); }
 }

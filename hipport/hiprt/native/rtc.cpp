@@ -36,8 +36,9 @@ struct _hiprtcProgram {
 };
 
 struct ihiprtcLinkState {
-  std::vector<std::string> inputs;  // bitcode
-  std::string output, log;
+  std::vector<std::string> inputs;   // bitcode
+  std::vector<std::string> options;  // for the compiler
+  std::string output;
 };
 
 namespace {
@@ -45,6 +46,10 @@ namespace {
 std::mutex& lock() {
   static auto& the_lock = *new std::mutex;
   return the_lock;
+}
+std::set<hiprtcLinkState>& live_links() {
+  static auto& all = *new std::set<hiprtcLinkState>;
+  return all;
 }
 std::set<hiprtcProgram>& live_programs() {
   static auto& all = *new std::set<hiprtcProgram>;
@@ -140,7 +145,7 @@ std::string default_target() {
 }
 
 // Options as the caller gave them, without those that hipRTC itself understands.
-std::vector<std::string> own_options(int count, const char* const* options, std::string* target) {
+std::vector<std::string> own_options(int count, const char* const* options, std::string* target, bool* relocatable) {
   std::vector<std::string> words;
   for (int i = 0; i < count; ++i) {
     const std::string option = options[i];
@@ -149,7 +154,7 @@ std::vector<std::string> own_options(int count, const char* const* options, std:
     if (key == "--gpu-architecture" || key == "--offload-arch" || key == "-arch") {
       if (equals != std::string::npos) *target = option.substr(equals + 1);
     } else if (option == "-fgpu-rdc") {
-      continue;
+      *relocatable = true;
     } else {
       words.push_back(option);
     }
@@ -197,7 +202,10 @@ hiprtcResult compile(_hiprtcProgram& program, int count, const char* const* opti
   std::string target = default_target();
   program.log.clear();
   program.lowered.clear();
-  std::vector<std::string> extra = own_options(count, options, &target);
+  program.code.clear();
+  program.bitcode.clear();
+  bool relocatable = false;
+  std::vector<std::string> extra = own_options(count, options, &target, &relocatable);
   std::vector<std::string> command = compiler_words(target);
   command.insert(command.end(), extra.begin(), extra.end());
   command.insert(command.end(), {"-I", scratch.path});
@@ -207,10 +215,42 @@ hiprtcResult compile(_hiprtcProgram& program, int count, const char* const* opti
   if (!write_file(source, with_expressions(program))) return HIPRTC_ERROR_OUT_OF_MEMORY;
   command.push_back(source);
   if (!program.expressions.empty() && !find_lowered(program, command, scratch)) return HIPRTC_ERROR_COMPILATION;
-  const std::string output = scratch.file("program.co");
+  const std::string output = scratch.file("program.out");
   std::vector<std::string> words = command;
+  if (relocatable) words.insert(words.end(), {"-fgpu-rdc", "-emit-llvm", "-c"});
   words.insert(words.end(), {"-o", output});
-  if (!run(words, scratch, &program.log) || !read_file(output, &program.code)) return HIPRTC_ERROR_COMPILATION;
+  std::string& result = relocatable ? program.bitcode : program.code;
+  if (!run(words, scratch, &program.log) || !read_file(output, &result)) return HIPRTC_ERROR_COMPILATION;
+  return HIPRTC_SUCCESS;
+}
+
+// Whole-program optimisation of the inputs together: device code may be inlined across them.
+bool link_inputs(ihiprtcLinkState& state) {
+  Scratch scratch;
+  const std::vector<std::string> compiler = compiler_words(default_target());
+  if (scratch.path.empty() || compiler.empty()) return false;
+  std::vector<std::string> words = {compiler[0], "--target=amdgcn-amd-amdhsa", "-mcpu=" + default_target(), "-O3", "-flto", "-nogpulib"};
+  words.insert(words.end(), state.options.begin(), state.options.end());
+  for (size_t i = 0; i < state.inputs.size(); ++i) {
+    words.push_back(scratch.file("input" + std::to_string(i) + ".bc"));
+    if (!write_file(words.back(), state.inputs[i])) return false;
+  }
+  const std::string output = scratch.file("linked.co");
+  words.insert(words.end(), {"-o", output});
+  std::string log;
+  const bool done = run(words, scratch, &log) && read_file(output, &state.output);
+  if (!done) std::fprintf(stderr, "hipport: linking device code failed:\n%s", log.c_str());
+  return done;
+}
+
+hiprtcResult add_input(hiprtcLinkState state, hipJitInputType type, std::string bytes) {
+  std::lock_guard<std::mutex> guard(lock());
+  if (live_links().count(state) == 0 || bytes.empty()) return HIPRTC_ERROR_INVALID_INPUT;
+  if (type != hipJitInputLLVMBitcode || bytes.compare(0, 2, "BC") != 0) {
+    std::fprintf(stderr, "hipport: only LLVM bitcode can be linked (input type %d)\n", static_cast<int>(type));
+    return HIPRTC_ERROR_INVALID_INPUT;
+  }
+  state->inputs.push_back(std::move(bytes));
   return HIPRTC_SUCCESS;
 }
 
@@ -299,7 +339,7 @@ hiprtcResult hiprtcDestroyProgram(hiprtcProgram* program) {
 hiprtcResult hiprtcAddNameExpression(hiprtcProgram program, const char* expression) {
   if (expression == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
   return in_program(program, [&](_hiprtcProgram& p) {
-    if (!p.code.empty()) return HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION;
+    if (!p.code.empty() || !p.bitcode.empty()) return HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION;
     p.expressions.push_back(trimmed(expression));
     return HIPRTC_SUCCESS;
   });
@@ -313,7 +353,7 @@ hiprtcResult hiprtcCompileProgram(hiprtcProgram program, int count, TextList opt
 hiprtcResult hiprtcGetLoweredName(hiprtcProgram program, const char* expression, const char** out) {
   if (expression == nullptr || out == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
   return in_program(program, [&](_hiprtcProgram& p) {
-    if (p.code.empty()) return HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
+    if (p.code.empty() && p.bitcode.empty()) return HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
     const auto found = p.lowered.find(trimmed(expression));
     if (found == p.lowered.end()) return HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
     *out = found->second.c_str();
@@ -340,5 +380,63 @@ hiprtcResult hiprtcGetCodeSize(hiprtcProgram program, size_t* size) {
 }
 hiprtcResult hiprtcGetCode(hiprtcProgram program, char* out) {
   return in_program(program, [&](_hiprtcProgram& p) { return put_text(p.code, out, false); });
+}
+hiprtcResult hiprtcGetBitcodeSize(hiprtcProgram program, size_t* size) {
+  if (size == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  return in_program(program, [&](_hiprtcProgram& p) {
+    if (p.bitcode.empty()) return HIPRTC_ERROR_INVALID_PROGRAM;  // not compiled with -fgpu-rdc
+    *size = p.bitcode.size();
+    return HIPRTC_SUCCESS;
+  });
+}
+hiprtcResult hiprtcGetBitcode(hiprtcProgram program, char* out) {
+  return in_program(program, [&](_hiprtcProgram& p) { return p.bitcode.empty() ? HIPRTC_ERROR_INVALID_PROGRAM : put_text(p.bitcode, out, false); });
+}
+
+// ------------------------------------------------------------------------------------------------- linking
+
+hiprtcResult hiprtcLinkCreate(unsigned count, hipJitOption* options, void** values, hiprtcLinkState* out) {
+  if (out == nullptr || (count != 0 && (options == nullptr || values == nullptr))) return HIPRTC_ERROR_INVALID_INPUT;
+  auto* state = new ihiprtcLinkState;
+  const char** words = nullptr;
+  size_t n_words = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] == hipJitOptionIRtoISAOptExt) words = static_cast<const char**>(values[i]);
+    if (options[i] == hipJitOptionIRtoISAOptCountExt) n_words = reinterpret_cast<size_t>(values[i]);
+  }
+  if (words != nullptr) state->options.assign(words, words + n_words);
+  std::lock_guard<std::mutex> guard(lock());
+  live_links().insert(state);
+  *out = state;
+  return HIPRTC_SUCCESS;
+}
+
+hiprtcResult hiprtcLinkAddData(hiprtcLinkState state, hipJitInputType type, void* image, size_t size, const char*, unsigned,
+                               hipJitOption*, void**) {
+  if (image == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  return add_input(state, type, std::string(static_cast<const char*>(image), size));
+}
+
+hiprtcResult hiprtcLinkAddFile(hiprtcLinkState state, hipJitInputType type, const char* path, unsigned, hipJitOption*, void**) {
+  std::string bytes;
+  if (path == nullptr || !read_file(path, &bytes)) return HIPRTC_ERROR_PROGRAM_CREATION_FAILURE;
+  return add_input(state, type, std::move(bytes));
+}
+
+hiprtcResult hiprtcLinkComplete(hiprtcLinkState state, void** out, size_t* size) {
+  if (out == nullptr || size == nullptr) return HIPRTC_ERROR_INVALID_INPUT;
+  std::lock_guard<std::mutex> guard(lock());
+  if (live_links().count(state) == 0 || state->inputs.empty()) return HIPRTC_ERROR_INVALID_INPUT;
+  if (!link_inputs(*state)) return HIPRTC_ERROR_LINKING;
+  *out = state->output.data();
+  *size = state->output.size();
+  return HIPRTC_SUCCESS;
+}
+
+hiprtcResult hiprtcLinkDestroy(hiprtcLinkState state) {
+  std::lock_guard<std::mutex> guard(lock());
+  if (live_links().erase(state) == 0) return HIPRTC_ERROR_INVALID_INPUT;
+  delete state;
+  return HIPRTC_SUCCESS;
 }
 }

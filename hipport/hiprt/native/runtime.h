@@ -4,6 +4,7 @@
 // a public entry point; host callbacks and kernels run with the monitor released (see `Unlocked`).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +105,7 @@ hipError_t device_api(Body&& body) noexcept {
   } while (0)
 
 // ---------------------------------------------------------------------------------------------------- memory
-enum class MemoryKind { device, host, managed, registered };
+enum class MemoryKind { device, host, managed, registered, virtual_range };
 
 struct Allocation {
   char* base = nullptr;
@@ -120,6 +121,8 @@ struct Allocation {
   bool read_mostly = false;
   std::vector<int> accessed_by;
   bool sync_memops = false;
+
+  bool on_device() const { return kind == MemoryKind::device || kind == MemoryKind::virtual_range; }
 };
 
 Allocation* find_allocation(const void* pointer);  // the one that contains it, or null

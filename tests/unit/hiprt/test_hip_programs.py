@@ -24,6 +24,7 @@ SELF_CHECKING = [
     ("graphs.hip", {}),
     ("launches.hip", {}),
     ("modules.hip", {}),
+    ("virtual_memory.hip", {}),
 ]
 
 

@@ -178,6 +178,18 @@ int main() {
   OK(hipMemcpyBatchAsync(to, from, sizes, 2, &none, &index, 1, &failed, s));
   OK(hipStreamSynchronize(s));
   EXPECT(std::memcmp(&back[100], &host[200], 60) == 0);
+  hipMemcpy3DBatchOp boxes[1] = {};
+  boxes[0].src.type = hipMemcpyOperandTypePointer;
+  boxes[0].src.op.ptr.ptr = (char*)cube.ptr + (3 * 5 + 1) * cube.pitch + 2;
+  boxes[0].src.op.ptr.rowLength = cube.pitch;
+  boxes[0].src.op.ptr.layerHeight = 5;
+  boxes[0].dst.type = hipMemcpyOperandTypePointer;
+  boxes[0].dst.op.ptr.ptr = back.data();
+  boxes[0].extent = make_hipExtent(4, 3, 2);
+  clear();
+  OK(hipMemcpy3DBatchAsync(1, boxes, &failed, 0, s));
+  OK(hipStreamSynchronize(s));
+  EXPECT(inner());
 #endif
 
   // Symbols.

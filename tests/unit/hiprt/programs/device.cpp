@@ -87,6 +87,11 @@ int main() {
   EXPECT_EQ(ordinal, 1);
   RETURNS(hipErrorInvalidValue, hipDeviceGetByPCIBusId(&ordinal, "nonsense"));
 
+#if HIP_VERSION_MAJOR >= 7
+  hipChannelFormatDesc four = hipCreateChannelDesc(32, 32, 32, 32, hipChannelFormatKindFloat);
+  OK(hipDeviceGetTexture1DLinearMaxWidth(&bytes, &four, 0));
+  EXPECT_EQ(bytes, 0u);  // no image instructions
+#endif
   unsigned flags = 99;
   OK(hipSetDeviceFlags(hipDeviceScheduleSpin));
   OK(hipGetDeviceFlags(&flags));

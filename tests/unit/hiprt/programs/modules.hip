@@ -121,6 +121,52 @@ int main() {
   OK(hipModuleUnload(third));
   OK(hipModuleUnload(module));
 
+  // Two programs in bitcode, linked: by hipRTC, and by the driver's spelling of it.
+  const char* parts[] = {
+      "__device__ int helper(int x);\nextern \"C\" __global__ void apply(int* p) { p[threadIdx.x] = helper(p[threadIdx.x]); }",
+      "__device__ int helper(int x) { return 3 * x + 1; }"};
+  std::vector<char> bitcode[2];
+  for (int i = 0; i < 2; ++i) {
+    const char* relocatable[] = {"-fgpu-rdc"};
+    RTC(hiprtcCreateProgram(&program, parts[i], i == 0 ? "one.hip" : "two.hip", 0, nullptr, nullptr));
+    RTC(hiprtcCompileProgram(program, 1, relocatable));
+    RTC(hiprtcGetBitcodeSize(program, &size));
+    bitcode[i].resize(size);
+    RTC(hiprtcGetBitcode(program, bitcode[i].data()));
+    RTC(hiprtcDestroyProgram(&program));
+  }
+  file = std::fopen("two.bc", "wb");
+  std::fwrite(bitcode[1].data(), 1, bitcode[1].size(), file);
+  std::fclose(file);
+  void* binary = nullptr;
+  hiprtcLinkState link = nullptr;
+  RTC(hiprtcLinkCreate(0, nullptr, nullptr, &link));
+  RTC(hiprtcLinkAddData(link, hipJitInputLLVMBitcode, bitcode[0].data(), bitcode[0].size(), "one", 0, nullptr, nullptr));
+  RTC(hiprtcLinkAddFile(link, hipJitInputLLVMBitcode, "two.bc", 0, nullptr, nullptr));
+  EXPECT_EQ(hiprtcLinkAddData(link, hipJitInputPtx, rubbish, 8, "x", 0, nullptr, nullptr), HIPRTC_ERROR_INVALID_INPUT);
+  RTC(hiprtcLinkComplete(link, &binary, &size));
+  hipFunction_t apply = nullptr;
+  OK(hipModuleLoadData(&module, binary));
+  OK(hipModuleGetFunction(&apply, module, "apply"));
+  OK(hipMemcpy(host, p, 16, hipMemcpyDeviceToHost));
+  const int before = host[2];
+  OK(hipModuleLaunchKernel(apply, 1, 1, 1, 4, 1, 1, 0, nullptr, args, nullptr));
+  OK(hipMemcpy(host, p, 16, hipMemcpyDeviceToHost));
+  EXPECT_EQ(host[2], 3 * before + 1);
+  OK(hipModuleUnload(module));
+  RTC(hiprtcLinkDestroy(link));
+  hipLinkState_t state = nullptr;
+  OK(hipLinkCreate(0, nullptr, nullptr, &state));
+  OK(hipLinkAddFile(state, hipJitInputLLVMBitcode, "two.bc", 0, nullptr, nullptr));
+  OK(hipLinkAddData(state, hipJitInputLLVMBitcode, bitcode[0].data(), bitcode[0].size(), "one", 0, nullptr, nullptr));
+  RETURNS(hipErrorFileNotFound, hipLinkAddFile(state, hipJitInputLLVMBitcode, "absent.bc", 0, nullptr, nullptr));
+  OK(hipLinkComplete(state, &binary, &size));
+  OK(hipModuleLoadData(&module, binary));
+  OK(hipModuleGetFunction(&apply, module, "apply"));
+  OK(hipModuleUnload(module));
+  OK(hipLinkDestroy(state));
+  RETURNS(hipErrorInvalidValue, hipLinkDestroy(state));
+
   // A program that does not compile leaves the compiler's words in the log.
   RTC(hiprtcCreateProgram(&program, "__global__ void broken( { }", "broken.hip", 0, nullptr, nullptr));
   EXPECT_EQ(hiprtcCompileProgram(program, 0, nullptr), HIPRTC_ERROR_COMPILATION);
