@@ -34,6 +34,7 @@ class Arena {
 
     bool contains(u64 address, u64 bytes) const { return address - base_ < bytes_ && bytes <= bytes_ - (address - base_); }
     bool registered(u64 address, u64 bytes) const;
+    const u8 *shadow() const { return shadow_; }
     // Bounds check: every byte is inside a live allocation.
     bool allocated(u64 address, u64 bytes) const;
     bool freed(u64 address) const { return contains(address, 1) && shadow_[(address - base_) >> 4] == kFreed; }

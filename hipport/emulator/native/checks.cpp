@@ -40,16 +40,19 @@ struct Shadow {
 
 namespace {
 
+// Who touched a dword of LDS since which barrier: tag = epoch << 8 | wave + 1. kMany: several waves; kMixed: different bytes
+// by different waves, which is not looked at further.
 struct LdsWord {
-    u32 write_epoch = 0, read_epoch = 0; // epoch + 1; 0: never
-    u16 writer = 0, reader = 0;
+    u32 write_tag = 0, read_tag = 0;
     u8 write_bytes = 0, read_bytes = 0, atomic = 0;
 };
-constexpr u16 kMany = 0xffff;
+constexpr u32 kMany = 0xff, kMixed = 0xfe;
 
 struct LdsShadow {
     std::vector<LdsWord> words;
-    std::vector<u8> defined; // per byte
+    std::vector<u8> defined; // per byte, 1: written
+    u32 epoch_base = 1;      // grows from workgroup to workgroup, so that words need no clearing
+    u32 last_epoch = 0;
 };
 
 LdsShadow &lds_shadow(Workgroup &g) { return *static_cast<LdsShadow *>(g.lds_shadow); }
@@ -109,9 +112,8 @@ void vector_definedness(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const Op &op = *i->op;
     u64 exec = w.exec();
-    std::string_view name(op.name);
     u64 d = ~0ull;
-    if (name == "v_cndmask_b32" || name == "v_cndmask_b16") {
+    if (op.shape == Shape::cndmask) {
         u64 mask = read_mask(w, i->o[5]);
         d = (mask & defined_lanes(w, i->o[2])) | (~mask & defined_lanes(w, i->o[1]));
         d &= ~undefined_mask(w, i->o[5]);
@@ -127,10 +129,7 @@ void vector_definedness(Wave &w, const Inst *i) {
             d &= source;
         }
         if (i->o[5].kind != Kind::none) d &= ~undefined_mask(w, i->o[5]);
-        bool cancels = i->n == 2 && same(i->o[1], i->o[2]) && (name == "v_xor_b32" || name.substr(0, 5) == "v_sub");
-        if (cancels) d = ~0ull;
-        // A merge keeps what the other half was.
-        if ((op.flags & kReadsDst) == 0 && (i->flags & kHigh16)) d |= 0;
+        if (op.shape == Shape::cancels && i->n == 2 && same(i->o[1], i->o[2])) d = ~0ull; // x - x
     }
     if (op.types[0] == Type::mask) {
         u64 undefined = ~d & exec;
@@ -145,15 +144,14 @@ void vector_definedness(Wave &w, const Inst *i) {
         exec &= on;
     }
     u64 low_word = ~0ull;
-    if (i->o[0].width == 2)
+    if (op.shape == Shape::low_word && d != ~0ull)
         for (int k = 1; k <= i->n; ++k) {
             Operand o = i->o[k];
             o.width = 1;
             low_word &= defined_lanes(w, o);
         }
     set_lanes(w, i->o[0], d, exec);
-    if (d != ~0ull && i->o[0].width == 2 && i->o[0].kind == Kind::vgpr &&
-        (name.substr(0, 5) == "v_mad" || name == "v_lshl_add_u64" || name == "v_lshlrev_b64")) {
+    if (op.shape == Shape::low_word && d != ~0ull) {
         // The low word of a sum, product or left shift does not depend on the high words.
         Operand o = i->o[0];
         o.width = 1;
@@ -164,8 +162,6 @@ void vector_definedness(Wave &w, const Inst *i) {
 
 void scalar_definedness(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
-    std::string_view name(i->op->name);
-    bool compare = name.substr(0, 5) == "s_cmp" || name.substr(0, 8) == "s_bitcmp";
     auto bits = [&](const Operand &o) -> u64 {
         if (o.kind != Kind::sgpr) return o.kind == Kind::scc && s.scc_undefined ? ~0ull : 0;
         if (o.index == kExec) return s.exec_undefined;
@@ -173,77 +169,73 @@ void scalar_definedness(Wave &w, const Inst *i) {
         if (o.width > 1) u |= u64(s.undefined_scalar[o.index + 1]) << 32;
         return u;
     };
-    u64 a = i->n > 1 ? bits(i->o[1]) : 0, b = i->n > 2 ? bits(i->o[2]) : 0;
-    if (compare) {
-        s.scc_undefined = bits(i->o[0]) | a;
+    u64 a = i->n > 1 ? bits(i->o[1]) : 0, b = i->n > 2 ? bits(i->o[2]) : 0, result;
+    auto value = [&](const Operand &o) { return o.width > 1 ? read64(w, o) : u64(read32(w, o)); };
+    Shape shape = i->op->shape;
+    switch (shape) {
+    case Shape::compare: s.scc_undefined = bits(i->o[0]) | a; return;
+    case Shape::logical_and: // a known 0 decides
+        result = a | b ? (a & b) | (a & value(i->o[2])) | (b & value(i->o[1])) : 0;
+        break;
+    case Shape::logical_or: result = a | b ? (a & b) | (a & ~value(i->o[2])) | (b & ~value(i->o[1])) : 0; break;
+    case Shape::and_saveexec:
+        result = s.exec_undefined;
+        s.exec_undefined = (s.exec_undefined | a) & (w.exec() | s.exec_undefined); // lanes that are off stay off
+        break;
+    case Shape::saveexec:
+        result = s.exec_undefined;
+        s.exec_undefined |= a;
+        break;
+    case Shape::select: result = s.scc_undefined ? ~0ull : w.scc ? a : b; break;
+    case Shape::bitwise: case Shape::keeps_scc: result = a | b; break;
+    default:
+        result = a | b ? ~0ull : 0;
+        if (strstr(i->op->name, "addc") || strstr(i->op->name, "subb") || strstr(i->op->name, "_ci_")) result |= s.scc_undefined ? ~0ull : 0;
+    }
+    if (shape != Shape::keeps_scc && shape != Shape::select) s.scc_undefined = result != 0;
+    const Operand &d = i->o[0];
+    if (d.kind != Kind::sgpr) return;
+    if (d.index == kExec) {
+        s.exec_undefined = result;
         return;
     }
-    const Operand &d = i->o[0];
-    u64 result;
-    auto value = [&](const Operand &o) { return o.width > 1 ? read64(w, o) : u64(read32(w, o)); };
-    bool is_and = name.substr(0, 6) == "s_and_" && name.find("saveexec") == name.npos, is_or = name.substr(0, 5) == "s_or_" && name.find("saveexec") == name.npos;
-    if (is_and) { // a known 0 decides
-        u64 va = value(i->o[1]), vb = value(i->o[2]);
-        result = (a & b) | (a & vb) | (b & va);
-    } else if (is_or) {
-        u64 va = value(i->o[1]), vb = value(i->o[2]);
-        result = (a & b) | (a & ~vb) | (b & ~va);
-    } else if (name.find("saveexec") != name.npos || name.find("wrexec") != name.npos) {
-        u64 old = s.exec_undefined;
-        s.exec_undefined |= a;
-        if (name.find("s_and_saveexec") == 0) s.exec_undefined &= w.exec() | old; // lanes that are off stay off
-        result = old;
-    } else if (name.substr(0, 5) == "s_mov" || name.substr(0, 5) == "s_not" || name.substr(0, 6) == "s_xor_" || name.substr(0, 7) == "s_xnor_" || name.substr(0, 5) == "s_wqm" ||
-               name.substr(0, 6) == "s_cmov" || name.find("_b64") != name.npos || name.substr(0, 8) == "s_pack_l" ||
-               (name.find("_b32") != name.npos && name.substr(0, 5) != "s_lsh" && name.substr(0, 6) != "s_bcnt" && name.substr(0, 4) != "s_ff")) {
-        result = name.substr(0, 9) == "s_cselect" ? (s.scc_undefined ? ~0ull : w.scc ? a : b) : (a | b);
-        if (name.substr(0, 6) == "s_lshl" || name.substr(0, 6) == "s_lshr") result = a | b ? ~0ull : 0;
-    } else {
-        result = a | b ? ~0ull : 0;
-        if (name.substr(0, 6) == "s_addc" || name.substr(0, 6) == "s_subb") result |= s.scc_undefined ? ~0ull : 0;
-    }
-    // What sets SCC.
-    if (name.substr(0, 5) != "s_mov" && name.substr(0, 6) != "s_csel" && name.substr(0, 6) != "s_mul_") s.scc_undefined = result != 0;
-    if (d.kind == Kind::sgpr) {
-        if (d.index == kExec) s.exec_undefined = result;
-        else {
-            s.undefined_scalar[d.index] = u32(result);
-            if (d.width > 1) s.undefined_scalar[d.index + 1] = u32(result >> 32);
-        }
-    }
+    s.undefined_scalar[d.index] = u32(result);
+    if (d.width > 1) s.undefined_scalar[d.index + 1] = u32(result >> 32);
 }
+
+bool writes_register(const Inst *i) { return i->op->returns || ((i->op->flags & kAtomic) && i->op->unit == Unit::memory && (i->flags & kGlc)); }
 
 void memory_definedness(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const Op &op = *i->op;
     u64 exec = w.exec();
-    std::string_view name(op.name);
     if (op.unit == Unit::lds) {
-        if (name == "ds_bpermute_b32") {
+        if (op.shape == Shape::bpermute) {
             u64 data = defined_lanes(w, i->o[2]) & exec, index_defined = defined_lanes(w, i->o[1]), d = 0;
-            const u32 *index = w.v[i->o[1].index].lane;
-            for_lanes(exec, [&](int l) {
-                u32 from = (index[l] + u32(i->offset)) >> 2 & (w.wave32 ? 31 : 63);
-                if ((index_defined >> l & 1) && ((data >> from & 1) || !(exec >> from & 1))) d |= 1ull << l;
-            });
+            if ((data & index_defined & exec) == exec) {
+                d = ~0ull;
+            } else {
+                const u32 *index = w.v[i->o[1].index].lane;
+                for_lanes(exec, [&](int l) {
+                    u32 from = (index[l] + u32(i->offset)) >> 2 & (w.wave32 ? 31 : 63);
+                    if ((index_defined >> l & 1) && ((data >> from & 1) || !(exec >> from & 1))) d |= 1ull << l;
+                });
+            }
             set_lanes(w, i->o[0], d, exec);
             return;
         }
         if (op.flags & kLaneCross) {
             u64 all = ~0ull;
             for (int k = 1; k < i->n; ++k) all &= defined_lanes(w, i->o[k]) | ~exec;
-            set_lanes(w, i->o[0], all == ~0ull ? ~0ull : all, exec);
+            set_lanes(w, i->o[0], all, exec);
             return;
         }
-        bool returns = (op.flags & kLoad) || ((op.flags & kAtomic) && name.find("_rtn") != name.npos) || name == "ds_append" || name == "ds_consume";
-        if (name == "ds_append" || name == "ds_consume" || i->n == 0) {
-            if (i->n) set_lanes(w, i->o[0], ~0ull, exec);
-            return;
+        if (i->n == 0) return;
+        if (op.shape != Shape::counter && i->n > 1) {
+            u64 bad = exec & ~defined_lanes(w, i->o[op.returns ? 1 : 0]);
+            if (bad) report_undefined(w, i, "an LDS address", bad);
         }
-        const Operand &address = i->o[returns ? 1 : 0];
-        u64 bad = exec & ~defined_lanes(w, address);
-        if (bad && i->n > 1) report_undefined(w, i, "an LDS address", bad);
-        if (returns) set_lanes(w, i->o[0], ~0ull, exec);
+        if (op.returns) set_lanes(w, i->o[0], ~0ull, exec);
         return;
     }
     if (op.unit == Unit::smem) {
@@ -252,8 +244,7 @@ void memory_definedness(Wave &w, const Inst *i) {
             for (u32 k = 0; k < i->o[0].width && i->o[0].index + k < kSgprs; ++k) s.undefined_scalar[i->o[0].index + k] = 0;
         return;
     }
-    bool returns = (op.flags & kLoad) || ((op.flags & kAtomic) && (i->flags & kGlc));
-    bool buffer = name.substr(0, 7) == "buffer_";
+    bool returns = writes_register(i), buffer = op.shape == Shape::buffer;
     const Operand &address = buffer ? i->o[1] : i->o[returns ? 1 : 0];
     u64 bad = exec & ~defined_lanes(w, address);
     if (bad) report_undefined(w, i, "a memory address", bad);
@@ -263,34 +254,29 @@ void memory_definedness(Wave &w, const Inst *i) {
 
 void lane_definedness(Wave &w, const Inst *i) { // vector opcodes without a lane function
     Shadow &s = *w.shadow;
-    std::string_view name(i->op->name);
     u64 exec = w.exec();
-    if (name == "v_readfirstlane_b32" || name == "v_readlane_b32") {
+    switch (i->op->shape) {
+    case Shape::readfirstlane: case Shape::readlane: {
         u64 d = defined_lanes(w, i->o[1]);
-        u32 lane = name[6] == 'f' ? (exec ? u32(__builtin_ctzll(exec)) : 0) : read32(w, i->o[2]) & 63;
+        u32 lane = i->op->shape == Shape::readfirstlane ? (exec ? u32(__builtin_ctzll(exec)) : 0) : read32(w, i->o[2]) & 63;
         if (i->o[0].kind == Kind::sgpr) s.undefined_scalar[i->o[0].index] = d >> lane & 1 ? 0 : ~0u;
         return;
     }
-    if (name == "v_writelane_b32") {
-        u64 bit = 1ull << (read32(w, i->o[2]) & 63);
-        u64 d = defined_lanes(w, i->o[1]);
-        set_lanes(w, i->o[0], d ? ~0ull : 0, bit);
-        return;
-    }
-    if (name == "v_swap_b32") {
-        std::swap(s.defined[i->o[0].index], s.defined[i->o[1].index]);
-        return;
-    }
-    if (name == "v_permlane32_swap_b32") {
+    case Shape::writelane: set_lanes(w, i->o[0], defined_lanes(w, i->o[1]) ? ~0ull : 0, 1ull << (read32(w, i->o[2]) & 63)); return;
+    case Shape::swap: std::swap(s.defined[i->o[0].index], s.defined[i->o[1].index]); return;
+    case Shape::permlane32_swap: {
         u64 &d = s.defined[i->o[0].index], &x = s.defined[i->o[1].index];
         u64 high = d >> 32, low = x & 0xffffffffu;
         d = (d & 0xffffffffu) | low << 32;
         x = (x & ~0xffffffffull) | high;
         return;
     }
-    u64 d = ~0ull;
-    for (int k = 1; k < i->n; ++k) d &= defined_lanes(w, i->o[k]);
-    set_lanes(w, i->o[0], d, exec);
+    default: {
+        u64 d = ~0ull;
+        for (int k = 1; k < i->n; ++k) d &= defined_lanes(w, i->o[k]);
+        set_lanes(w, i->o[0], d, exec);
+    }
+    }
 }
 
 void definedness(Wave &w, const Inst *i) {
@@ -298,8 +284,6 @@ void definedness(Wave &w, const Inst *i) {
     if (!op) {
         if (i->second) { // both halves read before either writes
             Shadow &s = *w.shadow;
-            u64 before = s.defined[i->second[1].o[0].index];
-            (void)before;
             const Inst *x = i->second, *y = x + 1;
             if (x->op && y->op && x->lane && y->lane) {
                 u64 old[2] = {s.defined[x->o[0].index], 0};
@@ -318,7 +302,7 @@ void definedness(Wave &w, const Inst *i) {
         break;
     case Unit::salu: scalar_definedness(w, i); break;
     case Unit::matrix:
-        if (strncmp(op->name, "v_wmma", 6)) matrix_definedness(i, w.shadow->defined);
+        if (op->shape != Shape::wmma) matrix_definedness(i, w.shadow->defined);
         else {
             u64 d = defined_lanes(w, i->o[1]) & defined_lanes(w, i->o[2]) & defined_lanes(w, i->o[3]);
             set_lanes(w, i->o[0], d == ~0ull || (w.wave32 && u32(d) == ~0u) ? ~0ull : 0, ~0ull);
@@ -326,11 +310,10 @@ void definedness(Wave &w, const Inst *i) {
         break;
     case Unit::smem: case Unit::lds: case Unit::memory: memory_definedness(w, i); break;
     case Unit::control: {
-        std::string_view name(op->name);
         Shadow &s = *w.shadow;
-        if (name == "s_cbranch_scc0" || name == "s_cbranch_scc1") {
+        if (op->shape == Shape::branch_scc) {
             if (s.scc_undefined) { report_undefined(w, i, "the condition of a branch", 0); s.scc_undefined = false; }
-        } else if (name == "s_cbranch_vccz" || name == "s_cbranch_vccnz") {
+        } else if (op->shape == Shape::branch_vcc) {
             Operand vcc;
             vcc.kind = Kind::sgpr;
             vcc.index = kVcc;
@@ -338,7 +321,7 @@ void definedness(Wave &w, const Inst *i) {
             u64 undefined = undefined_mask(w, vcc);
             // Known lanes that are set decide the branch whatever the others are.
             if (undefined && !(w.vcc() & ~undefined)) report_undefined(w, i, "the condition of a branch", undefined);
-        } else if (i->n && i->o[0].kind == Kind::sgpr && name != "s_setpc_b64" && name != "s_setreg_b32") {
+        } else if (op->shape == Shape::plain && i->n && i->o[0].kind == Kind::sgpr) {
             for (u32 k = 0; k < i->o[0].width; ++k) s.undefined_scalar[i->o[0].index + k] = 0; // getpc, getreg, memtime, swappc
         }
         break;
@@ -398,7 +381,8 @@ void check_waits(Wave &w, const Inst *i) {
     const Op *op = i->op;
     bool any = !s.pending[kVm].empty() || !s.pending[kLgkm].empty();
     bool gfx12 = w.group->target->generation == Generation::gfx12;
-    if (any && op && op->unit == Unit::control && !strncmp(op->name, "s_wait", 6)) {
+    if (op && op->shape == Shape::wait && op->unit == Unit::control) {
+        if (!any) return;
         static thread_local std::unordered_map<const Inst *, Wait> parsed;
         auto [at, fresh] = parsed.try_emplace(i);
         if (fresh) at->second = parse_wait(i, w.group->target->generation >= Generation::gfx11);
@@ -454,13 +438,10 @@ void check_waits(Wave &w, const Inst *i) {
     // New outstanding results.
     bool memory = op->unit == Unit::memory, lds = op->unit == Unit::lds, smem = op->unit == Unit::smem;
     if (!memory && !lds && !smem) return;
-    std::string_view name(op->name);
-    bool returns = (op->flags & kLoad) || ((op->flags & kAtomic) && (memory ? (i->flags & kGlc) != 0 : name.find("_rtn") != name.npos)) || (op->flags & kLaneCross) ||
-                   name == "ds_append" || name == "ds_consume";
-    bool flat = name.substr(0, 5) == "flat_";
+    bool returns = writes_register(i), flat = op->name[0] == 'f';
     auto push = [&](Counter c, bool with_registers) {
         Pending p{0, 0, smem};
-        if (returns && with_registers && i->o[0].kind != Kind::none && !(i->flags & kLds) && name.find("_lds_") == name.npos) {
+        if (returns && with_registers && i->o[0].kind != Kind::none && !(i->flags & kLds) && !((op->flags & kLoad) && (op->flags & kStore))) {
             p.first = u16(smem ? 1024 + i->o[0].index : i->o[0].index);
             p.count = i->o[0].width;
             for (u32 r = 0; r < p.count; ++r) ++s.busy[(smem ? 512 + i->o[0].index : i->o[0].index) + r];
@@ -510,27 +491,25 @@ namespace {
 void count_banks(Wave &w, const u64 *address, u32 bytes, u64 exec) {
     Statistics &c = w.shadow->counts;
     ++c.lds_accesses;
-    // A cycle serves 32 dwords' worth of lanes from 32 banks (64 on gfx950).
-    int banks = w.group->target->generation == Generation::gfx950 ? 64 : 32;
+    // A cycle serves as many lanes as fit 32 banks (64 on gfx950) of a dword each.
+    u32 banks = w.group->target->generation == Generation::gfx950 ? 64 : 32;
     u32 dwords = std::max(1u, bytes / 4);
-    int group = std::max(1, banks / int(dwords));
+    int group = std::max(1, int(banks / dwords));
     for (int first = 0; first < (w.wave32 ? 32 : 64); first += group) {
-        u32 seen[64][8];
-        u8 count[64] = {};
-        int worst = 0;
-        for (int l = first; l < first + group && l < kLanes; ++l) {
-            if (!(exec >> l & 1)) continue;
+        u64 lanes = exec >> first & (group >= 64 ? ~0ull : (1ull << group) - 1);
+        u8 count[64] = {}, worst = 1;
+        u32 words[64][32]; // distinct dwords per bank; equal ones are broadcast
+        for_lanes(lanes, [&](int l) {
             for (u32 k = 0; k < dwords; ++k) {
-                u32 word = u32(address[l] / 4) + k, bank = word % u32(banks);
+                u32 word = u32(address[first + l] / 4) + k, bank = word & (banks - 1), n = count[bank];
                 bool known = false;
-                for (int n = 0; n < std::min<int>(count[bank], 8); ++n) known |= seen[bank][n] == word;
-                if (known) continue;
-                if (count[bank] < 8) seen[bank][count[bank]] = word;
-                if (count[bank] < 255) ++count[bank];
-                worst = std::max<int>(worst, count[bank]);
+                for (u32 j = 0; j < n; ++j) known |= words[bank][j] == word;
+                if (known || n == 32) continue;
+                words[bank][n] = word;
+                worst = std::max(worst, ++count[bank]);
             }
-        }
-        if (worst > 1) c.lds_conflict_cycles += u64(worst - 1);
+        });
+        c.lds_conflict_cycles += worst - 1;
     }
 }
 
@@ -553,72 +532,102 @@ void count_segments(Wave &w, const u64 *address, u32 bytes, u64 exec) {
     c.global_minimum += (u64(std::unique(starts, starts + lanes) - starts) * bytes + 63) / 64;
 }
 
+struct Race {
+    int lane = -1;
+    u32 other = 0; // wave + 1, or kMany
+    u64 at = 0;
+    bool other_wrote = false;
+};
+
+// One dword, any bytes of it.
+void touch(LdsWord &x, u32 tag, u8 mask, bool store, bool atomic, int lane, u64 at, Race &race) {
+    u32 epoch = tag >> 8, me = tag & 0xff;
+    auto meets = [&](u32 other_tag, u8 bytes) {
+        u32 other = other_tag & 0xff;
+        return other_tag >> 8 == epoch && other != me && other != kMixed && (bytes & mask);
+    };
+    if (race.lane < 0) {
+        if (meets(x.write_tag, x.write_bytes) && !(atomic && x.atomic) && !(x.atomic && !store)) race = {lane, x.write_tag & 0xff, at, true};
+        else if (store && !atomic && meets(x.read_tag, x.read_bytes)) race = {lane, x.read_tag & 0xff, at, false};
+    }
+    auto note = [&](u32 &other_tag, u8 &bytes) {
+        if (other_tag >> 8 != epoch) {
+            other_tag = tag;
+            bytes = mask;
+        } else {
+            if (other_tag != tag) other_tag = epoch << 8 | (mask == 15 && bytes == 15 ? kMany : kMixed);
+            bytes |= mask;
+        }
+    };
+    if (store) {
+        x.atomic = u8(x.write_tag >> 8 == epoch ? x.atomic & u8(atomic) : u8(atomic));
+        note(x.write_tag, x.write_bytes);
+    } else {
+        note(x.read_tag, x.read_bytes);
+    }
+}
+
 void check_lds(Wave &w, const Inst *i, const u64 *address, u32 bytes, bool store, const Access &a) {
     LdsShadow &shadow = lds_shadow(*w.group);
-    u32 limit = w.group->lds_bytes, epoch = w.epoch + 1;
-    u16 me = u16(w.index + 1);
-    bool races = w.checks & HIPEMU_CHECK_RACES, uninitialised = w.checks & HIPEMU_CHECK_UNINITIALISED;
+    u32 limit = w.group->lds_bytes, epoch = shadow.epoch_base + w.epoch;
+    shadow.last_epoch = std::max(shadow.last_epoch, epoch);
+    u32 tag = epoch << 8 | (w.index + 1);
     bool atomic = i->op && (i->op->flags & kAtomic);
-    u64 data_defined = ~0ull, undefined_lanes = 0;
-    if (uninitialised && store && a.row >= 0)
-        for (u32 k = 0; k < std::max(1u, bytes / 4); ++k) data_defined &= w.shadow->defined[a.row + int(k)];
-    int race_lane = -1;
-    u16 other = 0;
-    u64 race_at = 0;
-    bool other_wrote = false;
+    if (w.checks & HIPEMU_CHECK_RACES) {
+        Race race;
+        for_lanes(a.exec, [&](int l) {
+            u64 at = address[l] & 0xffffffffu;
+            if (at + bytes > limit) return;
+            if ((at & 3) == 0 && (bytes & 3) == 0) {
+                LdsWord *x = &shadow.words[at / 4];
+                for (u32 k = 0; k < bytes / 4; ++k, ++x) {
+                    if (!store && !atomic && x->read_tag == tag && x->read_bytes == 15 && x->write_tag >> 8 != epoch) continue;
+                    if (x->write_tag >> 8 != epoch && (!store || x->read_tag >> 8 != epoch)) { // first touch since the barrier
+                        if (store) { x->write_tag = tag; x->write_bytes = 15; x->atomic = atomic; }
+                        else if (x->read_tag >> 8 != epoch) { x->read_tag = tag; x->read_bytes = 15; }
+                        else touch(*x, tag, 15, store, atomic, l, at, race);
+                        continue;
+                    }
+                    touch(*x, tag, 15, store, atomic, l, at, race);
+                }
+            } else {
+                for (u64 word = at / 4; word <= (at + bytes - 1) / 4; ++word) {
+                    u32 low = u32(std::max(at, word * 4) - word * 4), high = u32(std::min(at + bytes, word * 4 + 4) - word * 4);
+                    touch(shadow.words[word], tag, u8(((1u << high) - 1) & ~((1u << low) - 1)), store, atomic, l, at, race);
+                }
+            }
+        });
+        if (race.lane >= 0)
+            report(w, i, "HP855", std::string("LDS race: this ") + (store ? "store" : "load") + " of offset " + std::to_string(race.at) + " and a " +
+                   (race.other_wrote ? "store" : "load") + " by " + (race.other == kMany ? "other waves" : "wave " + std::to_string(race.other - 1)) +
+                   " have no barrier between them", race.lane, race.at);
+    }
+    if (!(w.checks & HIPEMU_CHECK_UNINITIALISED)) return;
+    if (store) {
+        u64 data = ~0ull;
+        if (a.row >= 0)
+            for (u32 k = 0; k < std::max(1u, bytes / 4); ++k) data &= w.shadow->defined[a.row + int(k)];
+        for_lanes(a.exec, [&](int l) {
+            u64 at = address[l] & 0xffffffffu;
+            if (at + bytes <= limit) std::memset(&shadow.defined[at], data >> l & 1, bytes);
+        });
+        return;
+    }
+    u64 undefined = 0;
     for_lanes(a.exec, [&](int l) {
         u64 at = address[l] & 0xffffffffu;
         if (at + bytes > limit) return;
-        if (races)
-            for (u64 word = at / 4; word <= (at + bytes - 1) / 4; ++word) {
-                LdsWord &x = shadow.words[word];
-                u32 low = u32(std::max(at, word * 4) - word * 4), high = u32(std::min(at + bytes, word * 4 + 4) - word * 4);
-                u8 mask = u8(((1u << high) - 1) & ~((1u << low) - 1));
-                bool hit = x.write_epoch == epoch && x.writer != me && x.writer != kMany && (x.write_bytes & mask) && !(atomic && x.atomic);
-                if (hit && race_lane < 0 && !(x.atomic && !store)) { race_lane = l; other = x.writer; race_at = at; other_wrote = true; }
-                if (store) {
-                    bool read_hit = x.read_epoch == epoch && x.reader != me && x.reader != kMany && (x.read_bytes & mask) && !atomic;
-                    if (read_hit && race_lane < 0) { race_lane = l; other = x.reader; race_at = at; other_wrote = false; }
-                    if (x.write_epoch == epoch) {
-                        if (x.writer != me) x.writer = kMany;
-                        x.write_bytes |= mask;
-                        x.atomic &= atomic;
-                    } else {
-                        x.write_epoch = epoch;
-                        x.writer = me;
-                        x.write_bytes = mask;
-                        x.atomic = atomic;
-                    }
-                } else if (x.read_epoch == epoch) {
-                    if (x.reader != me) x.reader = x.read_bytes & mask ? me : kMany; // any reader will do for a later writer
-                    x.read_bytes |= mask;
-                } else {
-                    x.read_epoch = epoch;
-                    x.reader = me;
-                    x.read_bytes = mask;
-                }
-            }
-        if (uninitialised) {
-            if (store) {
-                std::memset(&shadow.defined[at], data_defined >> l & 1, bytes);
-            } else {
-                bool all = true;
-                for (u32 k = 0; k < bytes; ++k) all &= shadow.defined[at + k] != 0;
-                if (!all) {
-                    if (!undefined_lanes) w.shadow->origin_offset = at;
-                    undefined_lanes |= 1ull << l;
-                }
-            }
+        u32 all = 1;
+        for (u32 k = 0; k < bytes; ++k) all &= shadow.defined[at + k];
+        if (!all) {
+            if (!undefined) w.shadow->origin_offset = at;
+            undefined |= 1ull << l;
         }
     });
-    if (race_lane >= 0) {
-        report(w, i, "HP855", std::string("LDS race: this ") + (store ? "store" : "load") + " of offset " + std::to_string(race_at) + " and a " +
-               (other_wrote ? "store" : "load") + " by wave " + std::to_string(other - 1) + " have no barrier between them", race_lane, race_at);
-    }
-    if (undefined_lanes) {
+    if (undefined) {
         w.shadow->origin = i;
         if (a.row >= 0)
-            for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined_lanes;
+            for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined;
     }
 }
 
@@ -672,7 +681,12 @@ void start_lds_shadow(Workgroup &g) {
     if (!(checks & (HIPEMU_CHECK_RACES | HIPEMU_CHECK_UNINITIALISED))) return;
     if (!g.lds_shadow) g.lds_shadow = new LdsShadow;
     LdsShadow &s = lds_shadow(g);
-    s.words.assign(g.lds_bytes / 4 + 1, {});
+    s.epoch_base = s.last_epoch + 1;
+    if (s.words.size() != g.lds_bytes / 4 + 1 || s.epoch_base > 1u << 23) {
+        s.words.assign(g.lds_bytes / 4 + 1, {});
+        s.epoch_base = 1;
+    }
+    s.last_epoch = s.epoch_base;
     s.defined.assign(g.lds_bytes + 16, 0);
 }
 

@@ -143,6 +143,12 @@ enum OpFlag : u32 {
 
 constexpr u32 kOwnRounding = 16; // Op::info of conversions that honour MODE's rounding themselves
 
+// What the checks must know about an opcode beyond its operands; filled in when the table is made.
+enum class Shape : u8 {
+    plain, cndmask, cancels, low_word, readfirstlane, readlane, writelane, swap, permlane32_swap, bpermute, counter, compare, logical_and,
+    logical_or, and_saveexec, saveexec, bitwise, select, arithmetic, keeps_scc, branch_scc, branch_vcc, wait, reads_scalar, wmma, buffer,
+};
+
 // One row of the semantics table.
 struct Op {
     const char *name;
@@ -153,6 +159,8 @@ struct Op {
     u32 flags = 0;
     const char *exactness = "exact";
     u32 info = 0; // for the opcode's own use: bytes per lane, element count
+    Shape shape = Shape::plain;
+    bool returns = false; // memory: writes o[0]; atomics of global memory say so in the instruction
 };
 
 using Table = std::vector<Op>;

@@ -115,18 +115,18 @@ template <class T> void unpack_f8f6f4(E e, const u32 *rows, int size, int k_coun
     }
 }
 
-struct Shape {
+struct Tile {
     int m, n, k, blocks, per;
     E a, b;
     bool sparse;
 };
-std::vector<Shape> &shapes() {
-    static std::vector<Shape> all;
+std::vector<Tile> &shapes() {
+    static std::vector<Tile> all;
     return all;
 }
 
 // Register (in units of results) and first lane of row m of block b.
-void place(const Shape &s, int m, int block, bool wide, int &reg, int &lane) {
+void place(const Tile &s, int m, int block, bool wide, int &reg, int &lane) {
     if (s.m == 32) { reg = 16 * block + 4 * (m / 8) + m % 4; lane = 32 * (m / 4 % 2); }
     else if (s.m == 16) {
         if (wide) { reg = m / 4; lane = 16 * (m % 4); }
@@ -168,7 +168,7 @@ float e8m0(u32 v) { return v == 255 ? std::bit_cast<float>(0x7fc00000u) : std::l
 
 template <class T> const Inst *mfma(Wave &w, const Inst *i) {
     ++w.matrix_instructions;
-    const Shape &s = shapes()[i->op->info];
+    const Tile &s = shapes()[i->op->info];
     constexpr bool wide = sizeof(T) == 8;
     bool fnuz = w.group->target->fp8_fnuz;
     alignas(64) static thread_local T A[32 * 128], B[32 * 128];
@@ -254,7 +254,7 @@ template <class T> const Inst *mfma(Wave &w, const Inst *i) {
 } // namespace
 
 void matrix_definedness(const Inst *i, u64 *defined) {
-    const Shape &s = shapes()[i->op->info];
+    const Tile &s = shapes()[i->op->info];
     bool wide = s.a == E::f64;
     int wave = kLanes, d = int(i->o[0].index);
     auto undefined_lanes = [&](const Operand &o) {
@@ -289,7 +289,7 @@ namespace {
 // 4:2 structured sparsity: of four consecutive k of A, two are stored; two index bits per stored element say which.
 template <class T> const Inst *smfmac(Wave &w, const Inst *i) {
     ++w.matrix_instructions;
-    const Shape &s = shapes()[i->op->info];
+    const Tile &s = shapes()[i->op->info];
     bool fnuz = w.group->target->fp8_fnuz;
     static thread_local T A[32 * 128], B[32 * 128], stored[32 * 64];
     const u32 *index = w.v[i->o[3].index].lane;
@@ -323,7 +323,7 @@ const char *intern(std::string s) { names.push_back(std::move(s)); return names.
 
 Type constant_type(E e) { return e == E::f64 ? Type::f64 : e == E::i8 ? Type::i32 : Type::f32; }
 
-void add(Table &t, std::vector<std::string> spellings, Shape s, const char *exactness = "fma chain in k order") {
+void add(Table &t, std::vector<std::string> spellings, Tile s, const char *exactness = "fma chain in k order") {
     u32 index = u32(shapes().size());
     shapes().push_back(s);
     Run run = s.sparse ? (s.a == E::i8 ? smfmac<i32> : smfmac<float>) : s.a == E::f64 ? mfma<double> : s.a == E::i8 ? mfma<i32> : mfma<float>;

@@ -68,6 +68,35 @@ u8 *outside(Wave &w, u64 address, u32 bytes, int lane, bool store) {
     a.exec = allowed;
 }
 
+// With checks on: the common case in which every lane is in bounds, without a call per lane.
+bool resolve_plain(Wave &w, Space space, const u64 *address, u32 bytes, Access &a) {
+    if (space == Space::lds) {
+        u64 limit = w.group->lds_bytes;
+        u8 *base = w.group->lds;
+        Row bad;
+        for (int l = 0; l < kLanes; ++l) {
+            bad.lane[l] = address[l] + bytes > limit;
+            a.at[l] = base + address[l];
+        }
+        return !(mask_of(bad.lane) & a.exec);
+    }
+    if (space == Space::scratch || bytes > 16) return false;
+    Row bad;
+    for (int l = 0; l < kLanes; ++l) {
+        bad.lane[l] = address[l] - w.guest_base > w.guest_bytes - bytes;
+        a.at[l] = reinterpret_cast<u8 *>(address[l]);
+    }
+    if (mask_of(bad.lane) & a.exec) return false;
+    if (!(w.checks & HIPEMU_CHECK_BOUNDS)) return true;
+    const u8 *shadow = w.group->launch->device->arena.shadow();
+    u32 wrong = 0;
+    for_lanes(a.exec, [&](int l) {
+        u64 offset = address[l] - w.guest_base;
+        wrong |= u32(shadow[offset >> 4] ^ 16) | u32(shadow[(offset + bytes - 1) >> 4] ^ 16);
+    });
+    return wrong == 0;
+}
+
 } // namespace
 
 void resolve(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes, bool store, Access &a) {
@@ -116,7 +145,7 @@ void resolve(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes,
         return;
     }
     u64 active = a.exec;
-    resolve_slow(w, i, space, address, bytes, store, a);
+    if (!resolve_plain(w, space, address, bytes, a)) resolve_slow(w, i, space, address, bytes, store, a);
     observe_access(w, i, space, address, bytes, store, active, a);
 }
 
