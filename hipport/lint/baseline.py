@@ -19,7 +19,14 @@ def write_baseline(path: Path, findings: Sequence[Finding]) -> None:
     counts = Counter(f.fingerprint for f in findings)
     first = {f.fingerprint: f for f in reversed(findings)}
     rows = [
-        {"fingerprint": k, "count": counts[k], "id": f.id, "path": f.path, "verdict": f.verdict.value, "subject": f.subject}
+        {
+            "fingerprint": k,
+            "count": counts[k],
+            "id": f.id,
+            "path": f.path,
+            "verdict": f.verdict.value,
+            "subject": f.subject,
+        }
         for k, f in sorted(first.items(), key=lambda item: (item[1].path, item[1].id, item[0]))
     ]
     data = json.dumps({"format": _FORMAT, "findings": rows}, indent=1, ensure_ascii=True) + "\n"

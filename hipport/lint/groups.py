@@ -25,34 +25,48 @@ def groups(site: Site) -> Iterator[Finding]:
         return
     for call in site.function.walk("call_expression"):
         member = call.child_by_field_name("function")
-        base = member.child_by_field_name("argument") if member is not None and member.type == "field_expression" else None
+        base = (
+            member.child_by_field_name("argument") if member is not None and member.type == "field_expression" else None
+        )
         name = callee(site.function, call)
         owner = site.function.source(base) if base is not None else b""
         if name not in _METHODS or owner not in (*tiles, *coalesced):
             continue
         if owner in coalesced:
             yield site.finding(
-                "HP228", Verdict.UNKNOWN if site.hip(call) else Verdict.LOGICAL32, call,
+                "HP228",
+                Verdict.UNKNOWN if site.hip(call) else Verdict.LOGICAL32,
+                call,
                 "coalesced threads are those of a wavefront of 64, of a warp of 32 on CUDA",
                 "hipport translate uses hipport::cg, whose groups stay inside 32 lanes",
-            )  # fmt: skip
+            )
             continue
         size = _size(site, tiles[owner])
+        shown = tiles[owner].decode("utf-8", "replace")
         if size is None:
             yield site.finding(
-                "HP228", Verdict.UNKNOWN, call, f"the tile size {tiles[owner].decode('utf-8', 'replace')} is not known here",
+                "HP228",
+                Verdict.UNKNOWN if site.hip(call) else Verdict.LOGICAL32,
+                call,
+                f"the tile size {shown} is not known here; CUDA's tiles have at most 32 lanes",
                 "make it a constant of at most 32",
-            )  # fmt: skip
+            )
         elif size > 32:
             yield site.finding(
-                "HP228", Verdict.UNKNOWN, call, f"a tile of {size} lanes is one wavefront on wave64 only", "use at most 32"
-            )  # fmt: skip
+                "HP228",
+                Verdict.UNKNOWN,
+                call,
+                f"a tile of {size} lanes is one wavefront on wave64 only",
+                "use at most 32",
+            )
         elif name in _MASK_METHODS:
             yield site.finding(
-                "HP228", Verdict.UNKNOWN if site.hip(call) else Verdict.LOGICAL32, call,
-                f"bits of a tile of {size}: on wave64 they start at another lane for each tile and must be shifted down",
+                "HP228",
+                Verdict.UNKNOWN if site.hip(call) else Verdict.LOGICAL32,
+                call,
+                f"bits of a tile of {size}: on wave64 each tile's start at another lane and must be shifted down",
                 "hipport translate uses hipport::cg, which shifts them; check the HIP version otherwise",
-            )  # fmt: skip
+            )
         else:
             yield site.finding("HP228", Verdict.SAFE, call, f"a tile of {size} lanes lies inside a half of 32 lanes")
 
@@ -60,8 +74,8 @@ def groups(site: Site) -> Iterator[Finding]:
 def _size(site: Site, text: bytes) -> int | None:
     if text.isdigit():
         return int(text)
-    value = site.provenance.named(site.function.parsed, text)
-    return value.number if value.role is Role.NUMBER and not value.wavefront else None
+    value = site.provenance.named(site.function, text)
+    return value.highest if value.role is Role.NUMBER and not value.wavefront else None
 
 
 _SMID = re.compile(rb"%(?:%)?smid\b|\b__smid\s*\(")
@@ -92,7 +106,10 @@ def multiprocessor(site: Site) -> Iterator[Finding]:
         yield site.finding("HP227", Verdict.SAFE, node, "the number of the compute unit is not used as an index")
     else:
         yield site.finding(
-            "HP227", Verdict.UNKNOWN, node,
+            "HP227",
+            Verdict.UNKNOWN,
+            node,
             "numbers of compute units are sparse on AMD and exceed their count: as an index it may leave the array",
-            "size by the largest number (hipport::ptx::nsmid()), or hash it", (step_at(*where),),
-        )  # fmt: skip
+            "size by the largest number (hipport::ptx::nsmid()), or hash it",
+            (step_at(*where),),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tree_sitter import Node
@@ -12,6 +13,7 @@ from hipport.lint.provenance import Provenance, Role, Value, call_nodes, callee
 from hipport.lint.shuffles import SHUFFLE
 from hipport.lint.site import Site
 
+_VOTE = re.compile(rb"__(?:ballot|any|all|uni|activemask|match_any|match_all|reduce_\w+?)(?:_sync)?\Z")
 _WHAT = {Role.LANE: "lane number", Role.WARP: "warp number", Role.WARPS: "number of warps"}
 
 
@@ -19,26 +21,62 @@ def numbers(site: Site) -> Iterator[Finding]:
     """Thread numbers divided into warps and lanes."""
     for node, value in site.numbers:
         what = _WHAT[value.role]
-        if value.by_target or value.wavefront:
+        beside = _cuda_votes(site) if value.wavefront else None
+        if beside is not None:
+            yield site.finding(
+                "HP221",
+                Verdict.LOGICAL32,
+                node,
+                f"{what} by warpSize, beside votes of the 32 lanes of a CUDA warp",
+                "nothing with hipport translate, which makes both 32; otherwise let both follow the wavefront",
+                (*value.trace, site.provenance.step(site.function, beside)),
+            )
+        elif not (value.by_target or value.wavefront or value.literal):
+            yield site.finding(
+                "HP221",
+                Verdict.UNKNOWN,
+                node,
+                f"{what} by a size that is not known here",
+                "make the size a constant that these files define",
+                value.trace,
+            )
+        elif value.by_target or value.wavefront:
             yield site.finding("HP221", Verdict.SAFE, node, f"{what} by the size of the wavefront", "", value.trace)
         elif site.takes_part:
             yield site.finding(
-                "HP221", Verdict.LOGICAL32, node, f"{what} of 32-lane warps, in a function with warp operations",
+                "HP221",
+                Verdict.LOGICAL32,
+                node,
+                f"{what} of 32-lane warps, in a function with warp operations",
                 "nothing while a warp has 32 lanes; change it together with its shuffles, masks and arrays otherwise",
                 value.trace,
-            )  # fmt: skip
+            )
         elif site.project.near_fragments(site.parsed):
             yield site.finding(
-                "HP221", Verdict.LOGICAL32, node,
-                f"{what} of 32-lane warps beside tensor-core tiles, whose instruction fixes which lane holds which element",
+                "HP221",
+                Verdict.LOGICAL32,
+                node,
+                f"{what} of 32-lane warps beside tensor-core tiles, whose instruction fixes who holds which element",
                 "nothing while the tile has the layout of mma.sync; follow the layout of MFMA or WMMA otherwise",
                 value.trace,
-            )  # fmt: skip
+            )
         else:
             yield site.finding(
-                "HP221", Verdict.SAFE, node, "plain arithmetic: no warp operation in this function depends on it", "",
+                "HP221",
+                Verdict.SAFE,
+                node,
+                "plain arithmetic: no warp operation in this function depends on it",
+                "",
                 value.trace,
-            )  # fmt: skip
+            )
+
+
+def _cuda_votes(site: Site) -> Node | None:
+    """The first vote of the function that is CUDA's own, whose result has 32 bits."""
+    for call in site.function.walk("call_expression"):
+        if _VOTE.match(callee(site.function, call)) and not site.hip(call):
+            return call
+    return None
 
 
 def mixed(site: Site) -> Iterator[Finding]:
@@ -55,11 +93,13 @@ def mixed(site: Site) -> Iterator[Finding]:
     if literal:
         node, value = by_wavefront[0]
         yield site.finding(
-            "HP218", Verdict.WRONG, node,
-            "follows warpSize, which is 64 on wave64, beside warp operations written for 32 lanes: half of the lanes are lost",
+            "HP218",
+            Verdict.WRONG,
+            node,
+            "follows warpSize, 64 on wave64, beside warp operations written for 32 lanes: half of the lanes are lost",
             "use one size for all: 32 with the width 32 (hipport translate does), or warpSize everywhere",
             (*value.trace, *literal),
-        )  # fmt: skip
+        )
 
 
 def _literal_reductions(provenance: Provenance, function: Function) -> Iterator[Node]:

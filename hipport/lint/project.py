@@ -17,7 +17,10 @@ WARP_OPERATION = re.compile(
     rb"|__(?:shfl(?:_up|_down|_xor)?|ballot|any|all|activemask|syncwarp)\Z"
     rb"|(?:load|store)_matrix_sync\Z|mma_sync\Z|fill_fragment\Z|tiled_partition\Z|coalesced_threads\Z"
 )
-_WARP_ASM = re.compile(
+_WARP_CLASSES = re.compile(
+    rb"\bWarp(?:Reduce|Scan|Exchange|Load|Store|MergeSort)\s*<|\bWARP_(?:TRANSPOSE|SCANS|REDUCTIONS)\b"
+)
+WARP_ASM = re.compile(
     rb"\b(?:mma|wmma|ldmatrix|stmatrix|movmatrix|shfl|vote|match|redux|activemask|bar\.warp|wgmma)\b(?:\.|\s)"
     rb"|%(?:%)?(?:laneid|lanemask\w+|warpid)"
 )
@@ -84,7 +87,7 @@ class Function:
     def warp_words(self) -> bool:
         """It runs a warp operation itself."""
         return any(WARP_OPERATION.match(name) for name in self.calls) or bool(
-            b"asm" in self.text and _WARP_ASM.search(self.text)
+            (b"asm" in self.text and WARP_ASM.search(self.text)) or _WARP_CLASSES.search(self.text)
         )
 
     def walk(self, *types: str) -> Iterator[Node]:
@@ -232,9 +235,7 @@ class Project:
                 found.setdefault(match[1], []).append(Definition(parsed, match.start(1), value, True))
             for match in _CONSTANT.finditer(data):
                 if match[1]:
-                    found.setdefault(match[1], []).append(
-                        Definition(parsed, match.start(1), match[2].strip(), False)
-                    )
+                    found.setdefault(match[1], []).append(Definition(parsed, match.start(1), match[2].strip(), False))
                     continue
                 for item in _ENUMERATOR.finditer(match[3]):
                     at = match.start(3) + item.start(1)

@@ -44,6 +44,8 @@ class Value:
         wavefront: ``warpSize`` (64 on wave64) decides it.
         by_target: the constant that decides it has another value in another branch of the preprocessor.
         wide: a mask of 64 bits.
+        computed: the number comes out of arithmetic that has nothing to do with warps (``D / 4`` may be 32 by chance).
+        name: outermost name of the constant.
         trace: source first.
     """
 
@@ -54,16 +56,20 @@ class Value:
     wavefront: bool = False
     by_target: bool = False
     wide: bool = False
+    computed: bool = False
+    name: bytes = b""
     trace: tuple[Step, ...] = ()
 
 
 UNKNOWN = Value()
-WARP_NAME = re.compile(rb"(?i)(?:k_?)?(?:warp_?size|(?:threads|lanes)_?per_?warp|warp_?(?:threads|lanes)|warp)_?\Z")
+WARP_NAME = re.compile(rb"(?i)warp|lanes?\b|wave|\A(?:k?WS|W)\Z")
 _THREAD_NAMES = re.compile(rb"(?:tidx|tid|t_?id_?x?|thread_?(?:id|idx|rank)(?:_?x)?)\Z", re.IGNORECASE)
 _LANE_NAMES = re.compile(rb"(?:lane|lane_?(?:id|idx|index))\Z", re.IGNORECASE)
 _NUMBER = re.compile(rb"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)[uUlLzZ]*\Z")
 _LANE_CALLS = re.compile(rb"(?:__)?(?:lane_?id|builtin_amdgcn_mbcnt_(?:lo|hi))\Z|get_?lane_?id\Z|LaneId\Z")
-MASK_CALLS = re.compile(rb"(?:__ballot|__ballot_sync|__activemask|__match_any_sync|__match_all_sync|__match_any|ballot)\Z")
+MASK_CALLS = re.compile(
+    rb"(?:__ballot|__ballot_sync|__activemask|__match_any_sync|__match_all_sync|__match_any|ballot)\Z"
+)
 _COPIES = re.compile(
     rb"(?:static_cast|reinterpret_cast|const_cast|int|unsigned|uint32_t|int32_t|u?int64_t|size_t|long|index_t|__builtin_expect"
     rb"|__ldg|readfirstlane|__builtin_amdgcn_readfirstlane|__brev)\Z"
@@ -114,9 +120,9 @@ class Provenance:
         """A trace step for a node."""
         return step_at(function.parsed, function.offset(node), function.source(node))
 
-    def named(self, parsed: ParsedFile, name: bytes) -> Value:
-        """Value of a constant of the project, as a file sees it."""
-        return self._constant(parsed, name.rsplit(b"::", 1)[-1], 0)
+    def named(self, function: Function, name: bytes) -> Value:
+        """Value of a constant or template parameter, as a function sees it."""
+        return self._resolved(function, function.node, name.rsplit(b"::", 1)[-1], 0)
 
     # -- leaves ------------------------------------------------------------------------------------------------------
     def _literal(self, function: Function, node: Node) -> Value:
@@ -151,20 +157,38 @@ class Provenance:
         parameter = _template_bound(function, node, name)
         if parameter is not None:
             return parameter
-        if self.is_template_parameter(function, node, name):
-            return UNKNOWN
+        template = _template_of(function, node, name)
+        if template is not None:
+            return self._instantiated(function, template, name, depth)
         return self._constant(function.parsed, name, depth)
 
-    def is_template_parameter(self, function: Function, node: Node, name: bytes) -> bool:
-        """``name`` is a parameter of a template around the node."""
-        current: Node | None = node
-        while current is not None:
-            if current.type == "template_declaration":
-                listed = current.child_by_field_name("parameters")
-                if listed is not None and re.search(rb"\b%s\b\s*[,=>]" % re.escape(name), function.source(listed)):
-                    return True
-            current = current.parent
-        return False
+    def _instantiated(self, function: Function, template: tuple[Node, int], name: bytes, depth: int) -> Value:
+        """Value of a template parameter, from every place of the project that names the template's arguments."""
+        declared, index = template
+        target = _templated_name(function, declared)
+        step = step_at(function.parsed, function.offset(declared), b"template parameter " + name)
+        unknown = Value(name=name, trace=(step,))
+        if not target or depth > 6:
+            return unknown
+        values: list[Value] = []
+        for parsed in self.project.files:
+            if target not in parsed.scan.words:
+                continue
+            for start, word in parsed.scan.identifiers:
+                listed = _template_arguments(parsed.data, start + len(word)) if word == target else []
+                if index >= len(listed):
+                    continue
+                text = listed[index]
+                alone = _expression(Definition(parsed, start, text, False))
+                value = self.value(alone, _only_expression(alone.node), depth + 2)
+                if value.role is not Role.NUMBER or len(values) > _MAX_SITES:
+                    return unknown
+                where = step_at(parsed, start, target + b"<" + b", ".join(listed) + b">")
+                values.append(replace(value, trace=(where,)))
+        if not values:
+            return unknown
+        joined = _join(values)
+        return replace(joined, name=name, trace=(*dict.fromkeys(s for v in values[:3] for s in v.trace), step))
 
     def _constant(self, parsed: ParsedFile, name: bytes, depth: int) -> Value:
         definitions = self.project.definitions(parsed, name)
@@ -174,12 +198,9 @@ class Provenance:
         first = values[0]
         if all(v.number == first.number for v in values) and first.number is not None:
             return first
-        if all(v.number is not None for v in values) and all(d.macro for d in definitions):
-            highest = max(v.number or 0 for v in values)
-            return Value(
-                Role.NUMBER, None, highest, literal=True, by_target=any(v.number in (32, 64) for v in values),
-                trace=tuple(s for v in values for s in v.trace[:1]),
-            )  # fmt: skip
+        if {v.number for v in values} == {32, 64} and all(d.macro for d in definitions):
+            trace = tuple(s for v in values for s in v.trace[:1])
+            return Value(Role.NUMBER, None, 64, literal=True, by_target=True, name=name, trace=trace)
         return first if len(values) == 1 else UNKNOWN
 
     def _defined(self, name: bytes, definition: Definition, depth: int) -> Value:
@@ -194,7 +215,8 @@ class Provenance:
         finally:
             self._active.discard(key)
         text = (b"#define %s %s" if definition.macro else b"%s = %s") % (name, definition.value)
-        return replace(found, trace=(*found.trace[:-1], step_at(definition.parsed, definition.offset, text)))
+        trace = (*found.trace[:-1], step_at(definition.parsed, definition.offset, text))
+        return replace(found, trace=trace, name=name)
 
     def _field(self, function: Function, node: Node) -> Value:
         text = function.source(node).replace(b" ", b"")
@@ -259,10 +281,10 @@ class Provenance:
         sets = [(node, value) for node, value, how in bound if how == "="]
         if not sets or (name in function.parameters and not all(_declares(node) for node, _ in sets)):
             return None
-        values = []
+        values: list[Value] = []
         for node, value in sets:
             found = self.value(function, value, depth + 1)
-            found = replace(found, trace=(*found.trace[-5:], self.step(function, node)))
+            found = replace(found, trace=(*found.trace[-5:], self.step(function, node)), name=name)
             kind = _declared_type(function, node)
             if found.role is Role.MASK and kind:
                 found = replace(found, wide=found.wide and _is_wide(kind))
@@ -298,8 +320,7 @@ class Provenance:
     def _parameter(self, function: Function, name: bytes, depth: int) -> Value:
         index = function.parameters.index(name)
         values = [
-            replace(value, trace=(*value.trace[-4:], where))
-            for value, where in self._arguments(function, index, depth)
+            replace(value, trace=(*value.trace[-4:], where)) for value, where in self._arguments(function, index, depth)
         ]
         if values:
             joined = _join(values)
@@ -310,7 +331,7 @@ class Provenance:
             return Value(Role.THREAD, trace=(step,))
         if _LANE_NAMES.match(name):
             return Value(Role.LANE, trace=(step,))
-        return Value(trace=(step,))
+        return Value(name=name, trace=(step,))
 
     def _arguments(self, function: Function, index: int, depth: int) -> Iterator[tuple[Value, Step]]:
         """Values that callers give for a parameter."""
@@ -370,9 +391,13 @@ class Provenance:
         if left.role is Role.NUMBER and right.role is Role.NUMBER:
             return _arithmetic(sign, left, right, replace(flags, trace=trace))
         if left.role in (Role.THREAD, Role.BLOCK) and right.role is Role.NUMBER:
-            made = _warp_part(sign, left.role, right)
+            made = _warp_part(sign, left.role, right) if _means_warp(right) else None
             if made is not None:
                 return replace(flags, role=made, trace=here)
+        if left.role is Role.THREAD and right.role is Role.UNKNOWN and sign in (b"/", b"%"):
+            divisor = node.child_by_field_name("right")
+            if divisor is not None and re.search(rb"(?i)warp_?size|per_?warp", function.source(divisor)):
+                return Value(Role.LANE if sign == b"%" else Role.WARP, trace=here)
         if sign in (b"+", b"-") and Role.THREAD in (left.role, right.role):
             other = right if left.role is Role.THREAD else left
             if self._aligned(function, node, other):
@@ -571,6 +596,55 @@ def _template_bound(function: Function, node: Node, name: bytes) -> Value | None
     return None
 
 
+def _template_of(function: Function, node: Node, name: bytes) -> tuple[Node, int] | None:
+    """The template around a node that has ``name`` as a parameter, and its position."""
+    current: Node | None = node
+    while current is not None:
+        listed = current.child_by_field_name("parameters") if current.type == "template_declaration" else None
+        for index, parameter in enumerate(listed.named_children if listed is not None else ()):
+            if parameter.type == "parameter_declaration" or parameter.type == "optional_parameter_declaration":
+                declarator = parameter.child_by_field_name("declarator")
+                if declarator is not None and function.source(declarator) == name:
+                    return current, index
+        current = current.parent
+    return None
+
+
+def _templated_name(function: Function, template: Node) -> bytes:
+    """Name of the function or class that a template declaration declares."""
+    for child in template.named_children:
+        if child.type in ("function_definition", "declaration"):
+            declarator = child.child_by_field_name("declarator")
+            return declared_name(None, function.parsed, function.fragment, declarator)
+        if child.type in ("struct_specifier", "class_specifier"):
+            name = child.child_by_field_name("name")
+            return function.source(name).split(b"<")[0] if name is not None else b""
+    return b""
+
+
+def _template_arguments(data: bytes, at: int) -> list[bytes]:
+    """Template arguments written behind a name; empty when none are, or when it may be a comparison."""
+    if data[at : at + 1] != b"<":
+        return []
+    depth = 0
+    start = at + 1
+    parts = []
+    for here in range(at, min(len(data), at + 2000)):
+        byte = data[here : here + 1]
+        if byte in (b"<", b"(", b"["):
+            depth += 1
+        elif byte in (b";", b"{"):
+            return []
+        elif byte == b"," and depth == 1:
+            parts.append(data[start:here].strip())
+            start = here + 1
+        elif byte in (b">", b")", b"]"):
+            depth -= 1
+            if depth == 0:
+                return [*parts, data[start:here].strip()]
+    return []
+
+
 def _flags(left: Value, right: Value) -> Value:
     return Value(
         literal=left.literal or right.literal,
@@ -609,6 +683,13 @@ def _warp_part(sign: bytes, role: Role, right: Value) -> Role | None:
     return None
 
 
+def _means_warp(size: Value) -> bool:
+    """A divisor that may be the size of a warp: written out, warpSize, or a constant named after warps."""
+    if size.wavefront or size.by_target:
+        return True
+    return not size.computed and (not size.name or bool(WARP_NAME.search(size.name)))
+
+
 def _arithmetic(sign: bytes, left: Value, right: Value, flags: Value) -> Value:
     number = highest = None
     if left.number is not None and right.number is not None:
@@ -618,7 +699,10 @@ def _arithmetic(sign: bytes, left: Value, right: Value, flags: Value) -> Value:
         highest = _fold(sign, left.highest, right.number)
     elif right.highest is not None and left.number is not None and sign in (b"+", b"*"):
         highest = _fold(sign, left.number, right.highest)
-    return replace(flags, role=Role.NUMBER, number=number, highest=highest)
+    lanes = (sign == b"-" and right.number == 1 and left.number == 32) or (sign == b"<<" and left.number == 1)
+    name = left.name if lanes else b""
+    computed = left.computed or not lanes
+    return replace(flags, role=Role.NUMBER, number=number, highest=highest, computed=computed, name=name)
 
 
 def _fold(sign: bytes, a: int, b: int) -> int | None:

@@ -17,17 +17,27 @@ from hipport.lint.shuffles import shuffles
 from hipport.lint.site import Site
 from hipport.lint.sizes import arrays, host, launches
 from hipport.lint.suppression import suppressions
-from hipport.lint.votes import bits, votes
+from hipport.lint.votes import assembly, bits, votes
 from hipport.rulebook import EMPTY, Rulebook
 from hipport.syntax import ParsedFile, Reach
 
 SUFFIXES = frozenset((".cu", ".cuh", ".hip", ".h", ".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx", ".c", ".inl", ".inc"))
 _CHECKS: tuple[Callable[[Site], Iterator[Finding]], ...] = (
-    shuffles, votes, bits, numbers, mixed, arrays, launches, host, groups, multiprocessor,
-)  # fmt: skip
+    shuffles,
+    votes,
+    bits,
+    assembly,
+    numbers,
+    mixed,
+    arrays,
+    launches,
+    host,
+    groups,
+    multiprocessor,
+)
 # A file without any of these words has nothing to report.
 _WORDS = re.compile(
-    rb"shfl|ballot|activemask|_sync\b|syncwarp|warpSize|threadIdx|blockDim|<<<|LaunchKernel|smid|tiled_partition|coalesced"
+    rb"shfl|ballot|activemask|_sync\b|syncwarp|warpSize|threadIdx|blockDim|<<<|LaunchKernel|smid|\basm\b|tiled_partition|coalesced"
     rb"|thread_block_tile|popc|\bffs|clz|atomicCAS|volatile|<<\s*\(?\w|(?i:warp_?size|lane|tidx?\b)"
 )
 _EMPTY_SYNC = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+__syncwarp\([^)\n]*\)[ \t]*(?://.*)?\r?$", re.MULTILINE)
@@ -92,8 +102,12 @@ def _emptied(parsed: ParsedFile) -> Iterator[Finding]:
         if parsed.reach(match.start()) is Reach.CUDA:
             continue
         yield Finding(
-            "HP229", Verdict.WRONG, parsed.source.path, place.line, place.column,
+            "HP229",
+            Verdict.WRONG,
+            parsed.source.path,
+            place.line,
+            place.column,
             match[0].decode("utf-8", "replace").strip(),
             "__syncwarp becomes nothing: the compiler may move accesses of lanes past each other",
-            'make it a fence and barrier: __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"), __builtin_amdgcn_wave_barrier()',
-        )  # fmt: skip
+            'use __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront") and __builtin_amdgcn_wave_barrier()',
+        )

@@ -43,15 +43,18 @@ def _mask(site: Site, call: Node, mask: Node) -> Iterator[Finding]:
     text = site.function.source(mask)
     if site.hip(call) and re.fullmatch(rb"\(*\s*(?:0[xX][0-9a-fA-F]{1,8}[uU]?|~0[uU]?|-1)\s*\)*", text.strip()):
         yield site.finding(
-            "HP230", Verdict.WRONG, mask,
+            "HP230",
+            Verdict.WRONG,
+            mask,
             "HIP takes masks of 64 bits only and asserts that they name exactly the active lanes of the wavefront",
             "use the maskless form with the width 32",
-        )  # fmt: skip
+        )
 
 
 def _judged(site: Site, call: Node, kind: str, lane: Value, width_node: Node | None) -> Finding:
     width = site.value(width_node) if width_node is not None else None
-    trace = (*lane.trace, *(width.trace if width else ()))
+    decides_width = width is not None and (width.highest is not None or width.by_target)
+    trace = width.trace if width is not None and decides_width else lane.trace
 
     def give(verdict: Verdict, reason: str, fix: str = "") -> Finding:
         return site.finding("HP220", verdict, call, reason, fix, trace)
@@ -65,10 +68,14 @@ def _judged(site: Site, call: Node, kind: str, lane: Value, width_node: Node | N
         if size is not None:
             return give(Verdict.UNKNOWN, f"width {size} exists on 64-lane wavefronts only", "use a width of 32 or less")
     if kind == "xor" and lane.highest is not None and lane.highest < 32 and not lane.wavefront:
-        return give(Verdict.SAFE, f"xor with at most {lane.highest}, below 32, never leaves an aligned half of 32 lanes")
+        return give(
+            Verdict.SAFE, f"xor with at most {lane.highest}, below 32, never leaves an aligned half of 32 lanes"
+        )
     if lane.wavefront or lane.by_target:
         return give(Verdict.SAFE, "distances follow the size of the wavefront")
-    if width_node is not None and (width is None or not width.wavefront):
+    if width is not None and not width.wavefront:
+        if not site.hip(call):
+            return give(Verdict.LOGICAL32, "the width is not known here; it is at most 32 in a CUDA program")
         return give(Verdict.UNKNOWN, "the width is not known here", "make the width a constant of at most 32")
     if not site.hip(call):
         return give(Verdict.LOGICAL32, _CUDA[kind], _WIDTH)
@@ -78,9 +85,10 @@ def _judged(site: Site, call: Node, kind: str, lane: Value, width_node: Node | N
     if kind == "idx" and lane.role is Role.NUMBER and lane.number in (16, 31):
         return give(Verdict.WRONG, _HIP[kind], "pass the width 32 as last argument")
     return give(
-        Verdict.UNKNOWN, "without a width it spans the wavefront; whether 32 or all lanes are meant does not show",
+        Verdict.UNKNOWN,
+        "without a width it spans the wavefront; whether 32 or all lanes are meant does not show",
         "pass a width: 32, or warpSize if the wavefront is meant",
-    )  # fmt: skip
+    )
 
 
 def _literal_size(site: Site) -> bool:

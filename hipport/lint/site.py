@@ -70,7 +70,7 @@ class Site:
         steps = tuple(dict.fromkeys(s for s in trace if s != here))
         return Finding(
             number, verdict, here.path, here.line, here.column, subject or here.text, reason, fix, steps[-8:]
-        )  # fmt: skip
+        )
 
 
 def argument(call: Node, index: int) -> Node | None:

@@ -25,9 +25,13 @@ def arrays(site: Site) -> Iterator[Finding]:
                     value = site.value(declarator.child_by_field_name("value"))
                     if value.wavefront and value.role is Role.NUMBER:
                         yield site.finding(
-                            "HP224", Verdict.WRONG, declarator, "warpSize is no constant expression on AMD from ROCm 7 on",
-                            "use a run-time value, or hipport::warp_size for warps of 32", value.trace,
-                        )  # fmt: skip
+                            "HP224",
+                            Verdict.WRONG,
+                            declarator,
+                            "warpSize is no constant expression on AMD from ROCm 7 on",
+                            "use a run-time value, or hipport::warp_size for warps of 32",
+                            value.trace,
+                        )
                 declarator = declarator.child_by_field_name("declarator") or declarator
             yield from _array(site, declaration, declarator, shared=b"__shared__" in head)
 
@@ -46,10 +50,13 @@ def _array(site: Site, declaration: Node, declarator: Node, *, shared: bool) -> 
     trace = tuple(s for v in values for s in v.trace)
     if any(v.wavefront for v in values):
         yield site.finding(
-            "HP224", Verdict.WRONG, declarator,
+            "HP224",
+            Verdict.WRONG,
+            declarator,
             "sized with warpSize, which is no constant on AMD: the array does not compile from ROCm 7 on",
-            _SIZE_FIX, trace,
-        )  # fmt: skip
+            _SIZE_FIX,
+            trace,
+        )
         return
     if not shared:
         return
@@ -66,11 +73,24 @@ def _array(site: Site, declaration: Node, declarator: Node, *, shared: bool) -> 
             yield site.finding(
                 "HP224", Verdict.SAFE, declarator, "one entry per warp: a wavefront of 64 needs half of them", "", trace
             )
+        elif not site.takes_part:
+            yield site.finding(
+                "HP224",
+                Verdict.SAFE,
+                declarator,
+                "one entry per 32 threads: no warp operation depends on it",
+                "",
+                trace,
+            )
         else:
             yield site.finding(
-                "HP224", Verdict.LOGICAL32, declarator, "one entry per 32-lane warp",
-                "nothing while a warp has 32 lanes", trace,
-            )  # fmt: skip
+                "HP224",
+                Verdict.LOGICAL32,
+                declarator,
+                "one entry per 32-lane warp",
+                "nothing while a warp has 32 lanes",
+                trace,
+            )
         return
 
 
@@ -91,21 +111,30 @@ def launches(site: Site) -> Iterator[Finding]:
             value = site.value(node)
             if value.by_target:
                 yield site.finding(
-                    "HP225", Verdict.WRONG, node,
+                    "HP225",
+                    Verdict.WRONG,
+                    node,
                     "host code is compiled once for all targets: this size is the wrong one for some of them",
                     "ask the device: hipDeviceGetAttribute(hipDeviceAttributeWarpSize), or use 32 for warps of 32",
                     value.trace,
-                )  # fmt: skip
+                )
             elif value.wavefront:
                 yield site.finding(
-                    "HP225", Verdict.LOGICAL32, node,
+                    "HP225",
+                    Verdict.LOGICAL32,
+                    node,
                     "the device says 64 on wave64: another number of threads than the kernel has on CUDA",
-                    "use 32, unless the kernel follows warpSize throughout", value.trace,
-                )  # fmt: skip
-            elif any(WARP_NAME.search(step.text.split("=")[0].split()[-1].encode()) for step in value.trace if "=" in step.text):
+                    "use 32, unless the kernel follows warpSize throughout",
+                    value.trace,
+                )
+            elif any(
+                WARP_NAME.search(step.text.split("=")[0].split()[-1].encode())
+                for step in value.trace
+                if "=" in step.text
+            ):
                 yield site.finding(
                     "HP225", Verdict.SAFE, node, f"{value.number} threads on every target", "", value.trace
-                )  # fmt: skip
+                )
 
 
 def _block(site: Site, call: Node) -> Node | None:
@@ -115,7 +144,11 @@ def _block(site: Site, call: Node) -> Node | None:
         if child.type == "kernel_call_syntax":
             parts = child.named_children
             return parts[1] if len(parts) > 1 else None
-    if function is not None and site.function.source(function) in (b"hipLaunchKernelGGL", b"cudaLaunchKernel", b"hipLaunchKernel"):
+    if function is not None and site.function.source(function) in (
+        b"hipLaunchKernelGGL",
+        b"cudaLaunchKernel",
+        b"hipLaunchKernel",
+    ):
         nodes = call_nodes(call)
         return nodes[2] if len(nodes) > 2 else None
     return None
@@ -157,11 +190,18 @@ def host(site: Site) -> Iterator[Finding]:
         if sign in _COMPARISONS:
             if other is not None and other.number == 32 and not other.wavefront:
                 yield site.finding(
-                    "HP226", Verdict.WRONG, parent, "the device says 64 on wave64: this test always goes the other way",
-                    "drop the test once the kernels that it guards are proved for wave64", other.trace,
-                )  # fmt: skip
+                    "HP226",
+                    Verdict.WRONG,
+                    parent,
+                    "the device says 64 on wave64: this test always goes the other way",
+                    "drop the test once the kernels that it guards are proved for wave64",
+                    other.trace,
+                )
         elif sign in (b"*", b"/", b"%", b"+", b"-", b">>", b"<<"):
             yield site.finding(
-                "HP226", Verdict.LOGICAL32, parent, "computed with the device's warp size, 64 on wave64",
+                "HP226",
+                Verdict.LOGICAL32,
+                parent,
+                "computed with the device's warp size, 64 on wave64",
                 "use 32 for kernels that keep warps of 32 (hipport translate does)",
-            )  # fmt: skip
+            )

@@ -41,10 +41,14 @@ def suppressions(parsed: ParsedFile) -> tuple[list[Suppression], list[Finding]]:
         else:
             bad.append(
                 Finding(
-                    "HP231", Verdict.UNKNOWN, parsed.source.path, place.line, place.column,
+                    "HP231",
+                    Verdict.UNKNOWN,
+                    parsed.source.path,
+                    place.line,
+                    place.column,
                     " ".join(text.decode("utf-8", "replace").split()),
                     "a suppression needs ids and a reason: it silences nothing",
                     "// hipport: ignore[HP2nn] why it is right here",
                 )
-            )  # fmt: skip
+            )
     return found, bad

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Verdict
+from hipport.lint.project import WARP_ASM
 from hipport.lint.provenance import Role, call_nodes, callee
 from hipport.lint.shuffles import SHUFFLE
 from hipport.lint.site import Site
@@ -29,42 +30,64 @@ def votes(site: Site) -> Iterator[Finding]:
             continue
         if name.startswith(b"hipport::"):
             if _MASKS.match(name) or _FLAGS.match(name):
-                yield site.finding("HP222", Verdict.SAFE, call, "hipport's votes are those of aligned halves of 32 lanes")
+                yield site.finding(
+                    "HP222", Verdict.SAFE, call, "hipport's votes are those of aligned halves of 32 lanes"
+                )
             continue
         if not name.startswith(b"__"):
             continue
         if _FLAGS.match(name):
             yield _flag(site, call, name)
         elif _MASKS.match(name):
-            yield _ballot(site, call) if site.hip(call) else site.finding(
-                "HP222", Verdict.LOGICAL32, call,
-                "the result is the 32 lanes of a CUDA warp; a vote of 64 lanes does not fit into 32 bits", _TRANSLATED,
-            )  # fmt: skip
+            yield (
+                _ballot(site, call)
+                if site.hip(call)
+                else site.finding(
+                    "HP222",
+                    Verdict.LOGICAL32,
+                    call,
+                    "the result is the 32 lanes of a CUDA warp; a vote of 64 lanes does not fit into 32 bits",
+                    _TRANSLATED,
+                )
+            )
         elif name == b"__syncwarp":
             yield site.finding(
-                "HP229", Verdict.SAFE, call, "orders memory between lanes of a warp, whatever its size",
+                "HP229",
+                Verdict.SAFE,
+                call,
+                "orders memory between lanes of a warp, whatever its size",
                 "keep it: without a fence and a wavefront barrier the compiler may move the accesses",
-            )  # fmt: skip
+            )
 
 
 def _flag(site: Site, call: Node, name: bytes) -> Finding:
     if not site.hip(call):
         return site.finding(
-            "HP222", Verdict.LOGICAL32, call, "joins the 32 lanes of a CUDA warp, which a wavefront of 64 has two of",
+            "HP222",
+            Verdict.LOGICAL32,
+            call,
+            "joins the 32 lanes of a CUDA warp, which a wavefront of 64 has two of",
             _TRANSLATED.replace("32 bits", "part"),
-        )  # fmt: skip
+        )
     literal = [n for n, v in site.numbers if not v.wavefront and not v.by_target]
     if literal:
         return site.finding(
-            "HP222", Verdict.WRONG, call, "votes over the wavefront, in a function that counts lanes by 32",
-            "mask the ballot with the 32 bits of this half", tuple(site.provenance.step(site.function, n) for n in literal),
-        )  # fmt: skip
+            "HP222",
+            Verdict.WRONG,
+            call,
+            "votes over the wavefront, in a function that counts lanes by 32",
+            "mask the ballot with the 32 bits of this half",
+            tuple(site.provenance.step(site.function, n) for n in literal),
+        )
     if b"warpSize" in site.function.text:
         return site.finding("HP222", Verdict.SAFE, call, "votes over the wavefront, like the function around it")
     return site.finding(
-        "HP222", Verdict.UNKNOWN, call, "votes over the wavefront; whether 32 lanes are meant does not show",
+        "HP222",
+        Verdict.UNKNOWN,
+        call,
+        "votes over the wavefront; whether 32 lanes are meant does not show",
         "mask the ballot with the 32 bits of this half, if a CUDA warp is meant",
-    )  # fmt: skip
+    )
 
 
 def _ballot(site: Site, call: Node) -> Finding:
@@ -102,11 +125,13 @@ def _ballot(site: Site, call: Node) -> Finding:
 
 def _stored(site: Site, call: Node, kind: bytes, fix: str) -> Finding:
     if re.search(rb"long\s+long|64|\bauto\b|size_t|unsigned\s+long|\bbool\b|mask_t", kind):
-        return site.finding("HP222", Verdict.SAFE, call, f"kept in {kind.decode('utf-8', 'replace')}, which holds all lanes")
+        return site.finding(
+            "HP222", Verdict.SAFE, call, f"kept in {kind.decode('utf-8', 'replace')}, which holds all lanes"
+        )
     if re.fullmatch(rb"(?:const\s+)?(?:unsigned(?:\s+int)?|u?int(?:32_t)?|u?short)", kind.strip()):
         return site.finding(
             "HP222", Verdict.WRONG, call, f"stored in {kind.decode()}: the upper 32 lanes are lost", fix
-        )  # fmt: skip
+        )
     return site.finding("HP222", Verdict.UNKNOWN, call, "the type that holds the 64 bits does not show", fix)
 
 
@@ -122,9 +147,13 @@ def bits(site: Site) -> Iterator[Finding]:
             continue
         if value.wide and counted[1] in _NARROW_COUNT:
             yield site.finding(
-                "HP223", Verdict.WRONG, call, "a lane mask of 64 bits is counted in 32",
-                f"use __{counted[1].decode().removeprefix('builtin_')}ll", value.trace,
-            )  # fmt: skip
+                "HP223",
+                Verdict.WRONG,
+                call,
+                "a lane mask of 64 bits is counted in 32",
+                f"use __{counted[1].decode().removeprefix('builtin_')}ll",
+                value.trace,
+            )
         elif not value.wide and not site.hip(call):
             yield site.finding(
                 "HP223", Verdict.LOGICAL32, call, "counts lanes of a 32-bit lane mask", _TRANSLATED, value.trace
@@ -151,11 +180,36 @@ def _shifts(site: Site) -> Iterator[Finding]:
             yield site.finding("HP223", Verdict.SAFE, node, "64 bits hold the bit of any lane", "", value.trace)
         elif value.wavefront:
             yield site.finding(
-                "HP223", Verdict.WRONG, node, "the lane number reaches 63 on wave64: the shift of a 32-bit one is undefined",
-                "write 1ull << lane", value.trace,
-            )  # fmt: skip
+                "HP223",
+                Verdict.WRONG,
+                node,
+                "the lane number reaches 63 on wave64: the shift of a 32-bit one is undefined",
+                "write 1ull << lane",
+                value.trace,
+            )
         else:
             yield site.finding(
-                "HP223", Verdict.LOGICAL32, node, "the bit of a lane in a mask of 32 lanes",
-                "nothing while a warp has 32 lanes; 1ull << lane for a warp of 64", value.trace,
-            )  # fmt: skip
+                "HP223",
+                Verdict.LOGICAL32,
+                node,
+                "the bit of a lane in a mask of 32 lanes",
+                "nothing while a warp has 32 lanes; 1ull << lane for a warp of 64",
+                value.trace,
+            )
+
+
+def assembly(site: Site) -> Iterator[Finding]:
+    """PTX that works on the lanes of a warp."""
+    if b"asm" not in site.function.text:
+        return
+    for node in site.function.walk("gnu_asm_expression"):
+        code = node.child_by_field_name("assembly_code")
+        found = WARP_ASM.search(site.function.source(code)) if code is not None else None
+        if found:
+            yield site.finding(
+                "HP232",
+                Verdict.LOGICAL32,
+                node,
+                f"PTX {found[0].decode().strip(' .')} works on the 32 lanes of a CUDA warp",
+                "hipport translate replaces it (docs/ptx.md)",
+            )
