@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -178,14 +179,18 @@ class Project:
     @cached_property
     def warp_functions(self) -> frozenset[bytes]:
         """Names of functions that run a warp operation, directly or through others."""
-        found = {f.name for fs in self.functions.values() for f in fs if f.warp_words and f.name}
-        # A destructor-like or one-letter name says nothing about which function is called.
         everything = [f for fs in self.functions.values() for f in fs if f.name]
-        while True:
-            more = {f.name for f in everything if f.name not in found and f.calls & found}
-            if not more:
-                return frozenset(found)
+        callers: dict[bytes, set[bytes]] = {}
+        for function in everything:
+            for called in function.calls:
+                callers.setdefault(called, set()).add(function.name)
+        found = {f.name for f in everything if f.warp_words}
+        pending = list(found)
+        while pending:
+            more = callers.get(pending.pop(), set()) - found
             found |= more
+            pending.extend(more)
+        return frozenset(found)
 
     def takes_part(self, function: Function) -> bool:
         """The function, or one that it calls or builds an object with, runs a warp operation."""
@@ -218,11 +223,56 @@ class Project:
 
     def warp_callers(self, function: Function) -> bool:
         """A function of the project that runs warp operations calls this one."""
-        return any(
-            function.name in other.calls and self.takes_part(other)
-            for functions in self.functions.values()
-            for other in functions
-        )
+        return function.name in self._called_by_warp_functions
+
+    @cached_property
+    def _called_by_warp_functions(self) -> frozenset[bytes]:
+        functions = (f for fs in self.functions.values() for f in fs)
+        return frozenset(name for f in functions if self.takes_part(f) for name in f.calls)
+
+    @cached_property
+    def uses(self) -> dict[bytes, list[tuple[ParsedFile, int]]]:
+        """Where each function or macro of the project, and each template, is named."""
+        wanted = {name for name in self.by_name if name} | self.templates
+        found: dict[bytes, list[tuple[ParsedFile, int]]] = {}
+        for parsed in self.files:
+            for start, name in parsed.scan.identifiers:
+                if name in wanted:
+                    found.setdefault(name, []).append((parsed, start))
+        return found
+
+    @cached_property
+    def templates(self) -> frozenset[bytes]:
+        """Names of class templates."""
+        pattern = re.compile(rb"\btemplate\s*<[^;{}]*>\s*(?:struct|class)\s+(\w+)")
+        return frozenset(m[1] for parsed in self.files for m in pattern.finditer(parsed.data))
+
+    def function_at(self, parsed: ParsedFile, offset: int) -> Function | None:
+        """Function or macro whose body holds an offset."""
+        starts = self._bodies[parsed.source.path]
+        at = bisect.bisect_right(starts, offset, key=lambda row: row[0]) - 1
+        while at >= 0:
+            start, end, function = starts[at]
+            if start <= offset < end:
+                return function
+            at -= 1
+            if offset - start > 200_000:
+                break
+        return None
+
+    @cached_property
+    def _bodies(self) -> dict[str, list[tuple[int, int, Function]]]:
+        found = {}
+        for path, functions in self.functions.items():
+            rows = []
+            for function in functions:
+                body = function.node.child_by_field_name("body")
+                if function.fragment.macro:
+                    rows.append((function.fragment.limits.start, function.fragment.limits.end, function))
+                elif body is not None:
+                    rows.append((body.start_byte, body.end_byte, function))
+            found[path] = sorted(rows, key=lambda row: row[:2])
+        return found
 
     @cached_property
     def constants(self) -> dict[bytes, list[Definition]]:

@@ -84,6 +84,7 @@ class Provenance:
     """Evaluates expressions of a project's functions; results are kept by node."""
 
     project: Project
+    _known: dict[tuple[str, int, bytes, int], Value] = field(default_factory=dict)
     _active: set[tuple[str, int, bytes]] = field(default_factory=set)
     _bindings: dict[int, dict[bytes, list[tuple[Node, Node | None, str]]]] = field(default_factory=dict)
 
@@ -139,11 +140,17 @@ class Provenance:
         key = (function.parsed.source.path, function.offset(function.node), name)
         if key in self._active:
             return UNKNOWN
+        known = (*key, node.start_byte)
+        if known in self._known:
+            return self._known[known]
         self._active.add(key)
         try:
-            return self._resolved(function, node, name, depth)
+            found = self._resolved(function, node, name, depth)
         finally:
             self._active.discard(key)
+        if not self._active:  # complete: nothing was cut short by recursion
+            self._known[known] = found
+        return found
 
     def _resolved(self, function: Function, node: Node, name: bytes, depth: int) -> Value:
         bound = self.bindings(function).get(name)
@@ -171,20 +178,19 @@ class Provenance:
         if not target or depth > 6:
             return unknown
         values: list[Value] = []
-        for parsed in self.project.files:
-            if target not in parsed.scan.words:
+        sites = self.project.uses.get(target, ())
+        if len(sites) > _MAX_SITES:
+            return unknown
+        for parsed, start in sites:
+            listed = _template_arguments(parsed.data, start + len(target))
+            if index >= len(listed):
                 continue
-            for start, word in parsed.scan.identifiers:
-                listed = _template_arguments(parsed.data, start + len(word)) if word == target else []
-                if index >= len(listed):
-                    continue
-                text = listed[index]
-                alone = _expression(Definition(parsed, start, text, False))
-                value = self.value(alone, _only_expression(alone.node), depth + 2)
-                if value.role is not Role.NUMBER or len(values) > _MAX_SITES:
-                    return unknown
-                where = step_at(parsed, start, target + b"<" + b", ".join(listed) + b">")
-                values.append(replace(value, trace=(where,)))
+            alone = _expression(Definition(parsed, start, listed[index], False))
+            value = self.value(alone, _only_expression(alone.node), depth + 2)
+            if value.role is not Role.NUMBER:
+                return unknown
+            where = step_at(parsed, start, target + b"<" + b", ".join(listed) + b">")
+            values.append(replace(value, trace=(where,)))
         if not values:
             return unknown
         joined = _join(values)
@@ -337,39 +343,23 @@ class Provenance:
         """Values that callers give for a parameter."""
         if not function.name or depth > 6:
             return
-        n_sites = 0
-        for parsed in self.project.files:
-            if function.name not in parsed.scan.words:
+        sites = self.project.uses.get(function.name, ())
+        if len(sites) > _MAX_SITES:
+            return
+        for parsed, start in sites:
+            found = call_arguments(parsed.scan, _after_template(parsed.data, start + len(function.name)))
+            if found is None or index >= len(found[0]):
                 continue
-            for start, name in parsed.scan.identifiers:
-                if name != function.name:
-                    continue
-                found = call_arguments(parsed.scan, _after_template(parsed.data, start + len(name)))
-                if found is None or index >= len(found[0]):
-                    continue
-                span = found[0][index]
-                caller = self._function_at(parsed, start)
-                if caller is None or caller.node == function.node:
-                    continue
-                node = caller.node.named_descendant_for_byte_range(
-                    span.start - caller.fragment.base, span.end - caller.fragment.base
-                )
-                n_sites += 1
-                if node is None or n_sites > _MAX_SITES or node.type.endswith("declaration"):
-                    yield UNKNOWN, step_at(parsed, start, parsed.data[start : found[1].end])
-                    return
-                yield self.value(caller, node, depth + 2), step_at(parsed, start, parsed.data[start : found[1].end])
-
-    def _function_at(self, parsed: ParsedFile, offset: int) -> Function | None:
-        for function in self.project.functions[parsed.source.path]:
-            start = function.fragment.limits.start if function.fragment.macro else function.node.start_byte
-            end = function.fragment.limits.end if function.fragment.macro else function.node.end_byte
-            body = function.node.child_by_field_name("body")
-            if body is not None:
-                start = body.start_byte
-            if start <= offset < end:
-                return function
-        return None
+            caller = self.project.function_at(parsed, start)
+            if caller is None or caller.node == function.node:
+                continue
+            span, base = found[0][index], caller.fragment.base
+            node = caller.node.named_descendant_for_byte_range(span.start - base, span.end - base)
+            where = step_at(parsed, start, parsed.data[start : found[1].end])
+            if node is None or node.type.endswith("declaration"):
+                yield UNKNOWN, where
+                return
+            yield self.value(caller, node, depth + 2), where
 
     # -- operators ---------------------------------------------------------------------------------------------------
     def _unary(self, function: Function, node: Node, depth: int) -> Value:

@@ -92,6 +92,8 @@ def _checked(project: Project, provenance: Provenance, parsed: ParsedFile) -> It
 
 def _reached(parsed: ParsedFile, finding: Finding) -> bool:
     """Some AMD build sees the line."""
+    if not parsed.foreign:
+        return True
     start = sum(len(line) for line in parsed.data.splitlines(keepends=True)[: finding.line - 1])
     return parsed.reach(start + finding.column - 1) is not Reach.CUDA
 

@@ -304,7 +304,8 @@ QUIET = [
      "p[i / (D / 4)] = __shfl_xor_sync(~0u, p[i % (D / 4)], 1); }"),
     ("a tile of 32 columns", "constexpr int kTile = 32;\n__global__ void k(float* p) { "
      "p[threadIdx.x % kTile] = __shfl_xor_sync(~0u, p[0], 1); }"),
-    ("only CUDA builds see it", "#ifndef USE_ROCM\n__device__ float f(float x) { return __shfl_sync(~0u, x, 31); }\n#endif\n"),
+    ("only CUDA builds see it", "#ifndef USE_ROCM\n"
+     "__device__ float f(float x) { return __shfl_sync(~0u, x, 31); }\n#endif\n"),
 ]  # fmt: skip
 
 

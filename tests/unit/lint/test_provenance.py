@@ -81,7 +81,7 @@ def test_thread_number_through_a_parameter() -> None:
     text = """__device__ int g(int v, int me) { return __shfl_sync(~0u, v, me & 31); }
     __global__ void k(int* p) { p[0] = g(p[1], threadIdx.x); }"""
     found = only("HP221", text)
-    assert [s.text for s in found.trace][0] == "threadIdx.x"
+    assert next(s.text for s in found.trace) == "threadIdx.x"
 
 
 def test_linear_number_of_a_two_dimensional_block() -> None:
@@ -106,5 +106,7 @@ def test_lane_bit() -> None:
 
 
 def test_recursion_ends() -> None:
-    text = "#define A B\n#define B A\n__device__ int f(int v, int x) { int y = y + x; x = x + y; return __shfl_sync(~0u, v, A + y); }"
+    text = """#define A B
+    #define B A
+    __device__ int f(int v, int x) { int y = y + x; x = x + y; return __shfl_sync(~0u, v, A + y); }"""
     assert only("HP220", text).verdict is Verdict.LOGICAL32
