@@ -192,6 +192,34 @@ HIPPORT_DEVICE_FALLBACK __half2 atomicAdd(__half2* address, __half2 value) {
                                 [value](unsigned before) { return word_of(__hadd2(half2_of(before), value)); }));
 }
 
+// Conversions whose rounding mode HIP's own functions ignore: to integers they truncate, from integers (and from float on
+// the host) they round to nearest. Under hipport's name, because HIP has CUDA's.
+namespace hipport {
+#define HIPPORT_HALF_MODES(apply) \
+  apply(rn, Rounding::nearest_even) apply(rz, Rounding::toward_zero) apply(rd, Rounding::down) apply(ru, Rounding::up)
+#define HIPPORT_HALF_INTEGER(name, I, Wide, suffix, mode)                                                  \
+  __host__ __device__ inline I half2##name##_##suffix(__half h) {                                          \
+    return detail::to_integer<I>(detail::to_float(h), mode);                                               \
+  }                                                                                                        \
+  __host__ __device__ inline __half name##2half_##suffix(I i) {                                            \
+    return detail::half_of_bits(detail::to_ieee16<Fp16Format>(detail::exact((Wide)i), mode));              \
+  }
+#define HIPPORT_HALF_ALL(suffix, mode)                                                                     \
+  HIPPORT_HALF_INTEGER(int, int, long long, suffix, mode)                                                  \
+  HIPPORT_HALF_INTEGER(uint, unsigned, unsigned long long, suffix, mode)                                   \
+  HIPPORT_HALF_INTEGER(short, short, long long, suffix, mode)                                              \
+  HIPPORT_HALF_INTEGER(ushort, unsigned short, unsigned long long, suffix, mode)                           \
+  HIPPORT_HALF_INTEGER(ll, long long, long long, suffix, mode)                                             \
+  HIPPORT_HALF_INTEGER(ull, unsigned long long, unsigned long long, suffix, mode)                          \
+  __host__ __device__ inline __half float2half_##suffix(float x) {                                         \
+    return detail::half_of_bits(detail::real_to_ieee16<Fp16Format>(x, mode));                              \
+  }
+HIPPORT_HALF_MODES(HIPPORT_HALF_ALL)
+#undef HIPPORT_HALF_ALL
+#undef HIPPORT_HALF_INTEGER
+#undef HIPPORT_HALF_MODES
+}  // namespace hipport
+
 // Cache-hinted loads and stores. The hint is about speed only: plain accesses are right, and the non-temporal ones map to
 // clang's. __ldcv ("don't cache, fetch again") must not be merged with earlier loads, hence volatile.
 // Source: CUDA C++ Programming Guide, "Load Functions Using Cache Hints".
