@@ -214,11 +214,20 @@ class Buffer:
         self._release = weakref.finalize(self, _free, device.core, device.keep_alive, self.address)
 
     def view(self, dtype: Any = np.uint8) -> NDArray[Any]:
-        """The memory itself as a (n_bytes / itemsize,) array; valid while the buffer lives."""
+        """The memory itself as a (n_bytes / itemsize,) array; valid while the buffer lives.
+
+        What the host reads this way is not seen by `Checks.UNINITIALISED`; `download` is.
+        """
         raw: Any = (c.c_uint8 * self.n_bytes).from_address(self.address)
         return np.frombuffer(raw, dtype=np.uint8)[
             : self.n_bytes // np.dtype(dtype).itemsize * np.dtype(dtype).itemsize
         ].view(dtype)
+
+    def download(self, dtype: Any = np.uint8) -> NDArray[Any]:
+        """A copy for the host. Uninitialised values in it become findings of the device."""
+        copy = self.view(dtype).copy()
+        self.device.core.copied(self.device.handle, copy.ctypes.data, self.address, copy.nbytes)
+        return copy
 
     def free(self) -> None:
         """Give the memory back now; later uses by a kernel are findings."""
@@ -286,7 +295,7 @@ class Device:
     @options.setter
     def options(self, options: Options) -> None:
         values = {f.name: int(getattr(options, f.name)) for f in fields(options)}
-        self.core.options_set(self.handle, c.byref(api.OptionsStruct(**values)))
+        self.core.options_set(self.handle, c.byref(api.OptionsStruct(**values, host_copies=1)))
         self._options = options
 
     def on_output(self, receive: Callable[[int, bytes], None] | None) -> None:
@@ -310,6 +319,7 @@ class Device:
         buffer = Buffer(self, max(array.nbytes, 1))
         if array.nbytes:
             buffer.view()[:] = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+            self.core.copied(self.handle, buffer.address, None, array.nbytes)
         return buffer
 
     def load(self, image: Path | str | bytes) -> Module:
@@ -538,11 +548,13 @@ class Module:
         core = self.device.core
         status = core.launch_kernel(self._kernel_handles[info.name], c.byref(launch), c.byref(result))
         error = api.error(status) if status else None
+        added = 0
         for array, buffer in back:
             array.reshape(-1).view(np.uint8)[:] = buffer.view()[: array.nbytes]
+            added += core.copied(self.device.handle, array.ctypes.data, buffer.address, array.nbytes)
         for _, buffer in back:
             buffer.free()
-        findings = self.device.findings(result.first_finding) if result.n_findings else ()
+        findings = self.device.findings(result.first_finding) if result.n_findings or added else ()
         return LaunchResult(_statistics(result.statistics), findings, int(result.n_dropped), error)
 
     def _argument_bytes(

@@ -90,6 +90,7 @@ class OptionsStruct(Struct):
         ("reverse_waves", c.c_uint32),
         ("max_findings", c.c_uint32),
         ("stop_at_finding", c.c_uint32),
+        ("host_copies", c.c_uint32),
     ]
 
 
@@ -239,6 +240,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "output_set": (None, [_P, OUTPUT, _P]),
     "alloc": ("status", [_P, c.c_uint64, c.c_uint64, c.c_int, c.c_uint32, c.POINTER(_P)]),
     "free": ("status", [_P, _P]),
+    "copied": (c.c_uint64, [_P, _P, _P, c.c_uint64]),
     "memory_info": (None, [_P, c.POINTER(c.c_uint64), c.POINTER(c.c_uint64)]),
     "module_load": ("status", [_P, c.c_char_p, c.c_size_t, c.POINTER(_P)]),
     "module_unload": (None, [_P]),

@@ -117,6 +117,29 @@ void Device::print(hipemu_stream stream, std::string_view text) {
     }
 }
 
+Finding Launch::describe(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address) const {
+    Finding f;
+    f.id = id;
+    f.message = message;
+    f.kernel = kernel->name;
+    f.pc = i ? i->address - program->bias : 0;
+    if (i) f.instruction = i->text;
+    if (i && !program->lines.empty()) {
+        auto after = std::upper_bound(program->lines.begin(), program->lines.end(), i->address, [](u64 a, const Line &l) { return a < l.address; });
+        if (after != program->lines.begin() && std::prev(after)->line) {
+            f.source_line = std::prev(after)->line;
+            if (std::prev(after)->file < program->files.size()) f.source_file = program->files[std::prev(after)->file];
+        }
+    }
+    if (w && w->group) {
+        for (int d = 0; d < 3; ++d) f.workgroup[d] = w->group->id[d];
+        f.wave = w->index;
+    }
+    f.lane = u32(lane);
+    f.address = address;
+    return f;
+}
+
 void Launch::report(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address, hipemu_status fatal) {
     std::lock_guard lock(mutex);
     if (fatal != HIPEMU_OK) {
@@ -141,25 +164,7 @@ void Launch::report(const Wave *w, const Inst *i, const char *id, const std::str
         ++dropped;
         return;
     }
-    Finding f;
-    f.id = id;
-    f.message = message;
-    f.kernel = kernel->name;
-    f.pc = pc;
-    if (i) f.instruction = i->text;
-    if (i && !program->lines.empty()) {
-        auto after = std::upper_bound(program->lines.begin(), program->lines.end(), i->address, [](u64 a, const Line &l) { return a < l.address; });
-        if (after != program->lines.begin() && std::prev(after)->line) {
-            f.source_line = std::prev(after)->line;
-            if (std::prev(after)->file < program->files.size()) f.source_file = program->files[std::prev(after)->file];
-        }
-    }
-    if (w && w->group) {
-        for (int d = 0; d < 3; ++d) f.workgroup[d] = w->group->id[d];
-        f.wave = w->index;
-    }
-    f.lane = u32(lane);
-    f.address = address;
+    Finding f = describe(w, i, id, message, lane, address);
     seen[key] = device->findings.size();
     device->findings.push_back(std::move(f));
     ++kept;
@@ -192,7 +197,7 @@ void hipemu_device_destroy(hipemu_device *device) { delete device; }
 hipemu_status hipemu_options_get(hipemu_device *device, hipemu_options *out) {
     if (!device || !out || out->struct_bytes < sizeof(hipemu_options)) return fail(HIPEMU_INVALID_ARGUMENT, "options struct");
     const Options &o = device->options;
-    *out = {out->struct_bytes, o.threads, o.deterministic, o.checks, o.max_instructions, o.poison, o.quantum, o.reverse_waves, o.max_findings, o.stop_at_finding};
+    *out = {out->struct_bytes, o.threads, o.deterministic, o.checks, o.max_instructions, o.poison, o.quantum, o.reverse_waves, o.max_findings, o.stop_at_finding, o.host_copies};
     return HIPEMU_OK;
 }
 
@@ -200,7 +205,7 @@ hipemu_status hipemu_options_set(hipemu_device *device, const hipemu_options *o)
     if (!device || !o || o->struct_bytes < sizeof(hipemu_options)) return fail(HIPEMU_INVALID_ARGUMENT, "options struct");
     if (o->checks & ~u32(HIPEMU_CHECK_ALL)) return fail(HIPEMU_INVALID_ARGUMENT, "unknown check bits");
     std::lock_guard lock(device->launch_mutex);
-    device->options = {o->threads, o->deterministic, o->checks, o->max_instructions, o->poison, o->quantum, o->reverse_waves, o->max_findings, o->stop_at_finding};
+    device->options = {o->threads, o->deterministic, o->checks, o->max_instructions, o->poison, o->quantum, o->reverse_waves, o->max_findings, o->stop_at_finding, o->host_copies};
     return HIPEMU_OK;
 }
 
@@ -215,6 +220,7 @@ hipemu_status hipemu_alloc(hipemu_device *device, uint64_t bytes, uint64_t align
     return guarded([&] {
         if (!device || !out) return fail(HIPEMU_INVALID_ARGUMENT, "device and out must not be NULL");
         *out = reinterpret_cast<void *>(device->arena.allocate(bytes, alignment, kind, flags));
+        if (device->undefined.any()) device->undefined.mark(device->arena, u64(*out), bytes, 0);
         if (device->options.checks & (HIPEMU_CHECK_BOUNDS | HIPEMU_CHECK_UNINITIALISED) && kind == HIPEMU_MEMORY_DEVICE && bytes <= (256u << 20)) {
             u32 *words = static_cast<u32 *>(*out);
             std::fill_n(words, bytes / 4, device->options.poison);
@@ -265,6 +271,20 @@ void hipemu_memory_info(hipemu_device *device, uint64_t *total, uint64_t *free) 
     if (device) device->arena.info(t, f);
     if (total) *total = t;
     if (free) *free = f;
+}
+
+uint64_t hipemu_copied(hipemu_device *device, const void *to, const void *from, uint64_t bytes) {
+    if (!device || !bytes || !device->undefined.any()) return 0;
+    u64 added = 0;
+    if (from && device->arena.contains(u64(from), bytes) && !device->arena.contains(u64(to), bytes)) {
+        std::vector<Finding> found = device->undefined.take(device->arena, u64(from), bytes);
+        std::lock_guard lock(device->findings_mutex);
+        for (Finding &f : found) device->findings.push_back(std::move(f));
+        added = found.size();
+    } else {
+        device->undefined.copied(device->arena, u64(to), u64(from), bytes);
+    }
+    return added;
 }
 
 hipemu_status hipemu_module_load(hipemu_device *device, const void *image, size_t bytes, hipemu_module **out) {

@@ -32,6 +32,7 @@ struct Shadow {
     // where an undefined value came from, for the message
     const Inst *origin = nullptr;
     u64 origin_offset = 0;
+    u8 origin_record = 0;
     // outstanding loads by counter, oldest first
     std::vector<Pending> pending[kCounters];
     u8 busy[512 + kSgprs + 4]; // loads outstanding per register
@@ -97,13 +98,15 @@ void set_lanes(Wave &w, const Operand &o, u64 defined, u64 exec) {
     }
 }
 
-std::string origin_text(const Shadow &s) {
+std::string origin_text(const Wave &w) {
+    const Shadow &s = *w.shadow;
+    if (s.origin_record) return "it depends on " + w.group->launch->device->undefined.origin(s.origin_record);
     if (!s.origin) return "it depends on a register that was never written";
     return "it depends on LDS that was never written (offset " + std::to_string(s.origin_offset) + ", read by '" + s.origin->text + "')";
 }
 
 void report_undefined(Wave &w, const Inst *i, const char *what, u64 lanes) {
-    report(w, i, "HP854", std::string(what) + " is not initialised: " + origin_text(*w.shadow), lanes ? __builtin_ctzll(lanes) : 0, 0);
+    report(w, i, "HP854", std::string(what) + " is not initialised: " + origin_text(w), lanes ? __builtin_ctzll(lanes) : 0, 0);
 }
 
 bool same(const Operand &a, const Operand &b) { return a.kind == b.kind && a.index == b.index && a.modifiers == b.modifiers && a.sdwa == b.sdwa; }
@@ -626,9 +629,44 @@ void check_lds(Wave &w, const Inst *i, const u64 *address, u32 bytes, bool store
     });
     if (undefined) {
         w.shadow->origin = i;
+        w.shadow->origin_record = 0;
         if (a.row >= 0)
             for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined;
     }
+}
+
+// An uninitialised value goes to memory: wrong when it reaches the host, or an address or branch of a later load.
+void undefined_store(Wave &w, const Inst *i, const u64 *address, u32 bytes, const Access &a, u64 bad) {
+    Launch &launch = *w.group->launch;
+    UndefinedMemory &memory = launch.device->undefined;
+    const Arena &arena = launch.device->arena;
+    bool atomic = i->op && (i->op->flags & kAtomic);
+    if (bad && (atomic || !launch.options.host_copies)) {
+        report_undefined(w, i, "a value stored to memory", bad);
+        return;
+    }
+    if (bad) {
+        int lane = __builtin_ctzll(bad);
+        u8 record = memory.record(i->address - launch.program->bias, launch.kernel->name, [&] {
+            return launch.describe(&w, i, "HP854", "a value stored to memory, and then read by the host, is not initialised: " + origin_text(w), lane, address[lane]);
+        });
+        for_lanes(bad, [&](int l) { memory.mark(arena, address[l], bytes, record); });
+    }
+    if (memory.any()) for_lanes(a.exec & ~bad, [&](int l) { memory.mark(arena, address[l], bytes, 0); });
+}
+
+void undefined_load(Wave &w, const u64 *address, u32 bytes, const Access &a) {
+    UndefinedMemory &memory = w.group->launch->device->undefined;
+    const Arena &arena = w.group->launch->device->arena;
+    u64 undefined = 0;
+    for_lanes(a.exec, [&](int l) {
+        if (u8 record = memory.find(arena, address[l], bytes)) {
+            w.shadow->origin_record = record;
+            undefined |= 1ull << l;
+        }
+    });
+    if (undefined)
+        for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined;
 }
 
 } // namespace
@@ -647,7 +685,9 @@ void observe_access(Wave &w, const Inst *i, Space space, const u64 *address, u32
         if ((w.checks & HIPEMU_CHECK_UNINITIALISED) && store && a.row >= 0) {
             u64 d = ~0ull;
             for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) d &= w.shadow->defined[a.row + int(k)];
-            if (u64 bad = a.exec & ~d) report_undefined(w, i, "a value stored to memory", bad);
+            undefined_store(w, i, address, bytes, a, a.exec & ~d);
+        } else if ((w.checks & HIPEMU_CHECK_UNINITIALISED) && !store && a.row >= 0 && w.group->launch->device->undefined.any()) {
+            undefined_load(w, address, bytes, a);
         }
         if (w.checks & HIPEMU_CHECK_BANKS) count_segments(w, address, bytes, a.exec);
     }
@@ -666,6 +706,7 @@ void start_shadow(Wave &w, u32 user_sgprs) {
     s.scc_undefined = true;
     s.exec_undefined = 0;
     s.origin = nullptr;
+    s.origin_record = 0;
     for (auto &queue : s.pending) queue.clear();
     std::memset(s.busy, 0, sizeof s.busy);
     s.counts = {};

@@ -86,6 +86,8 @@ typedef struct hipemu_options {
     uint32_t reverse_waves;    /* 1: run waves of a workgroup in reverse order (tests independence of order) */
     uint32_t max_findings;     /* per launch; further ones are only counted; 0: default 64 */
     uint32_t stop_at_finding;  /* 1: the launch ends at its first finding (default 0) */
+    uint32_t host_copies;      /* 1: the caller reports its copies with hipemu_copied, so that an uninitialised value stored to
+                                * memory is a finding only when it reaches the host (default 0: when it is stored) */
 } hipemu_options;
 
 HIPEMU_API hipemu_status hipemu_options_get(hipemu_device *device, hipemu_options *out);
@@ -128,6 +130,10 @@ HIPEMU_API size_t hipemu_allocations(hipemu_device *device, hipemu_allocation *o
 HIPEMU_API hipemu_status hipemu_register_host(hipemu_device *device, void *pointer, uint64_t bytes, uint32_t flags);
 HIPEMU_API hipemu_status hipemu_unregister_host(hipemu_device *device, void *pointer);
 HIPEMU_API void hipemu_memory_info(hipemu_device *device, uint64_t *total_bytes, uint64_t *free_bytes);
+
+/* Tell the uninitialised check that the caller moved memory (after the move). from NULL: a fill. Copies between guest
+ * memory carry undefined bytes along, copies to the host report them. Returns how many findings that added. */
+HIPEMU_API uint64_t hipemu_copied(hipemu_device *device, const void *to, const void *from, uint64_t bytes);
 
 /* ---- modules ------------------------------------------------------------------------------------------------ */
 

@@ -27,7 +27,33 @@ struct Finding {
 struct Options {
     u32 threads = 0, deterministic = 1, checks = 0;
     u64 max_instructions = 0;
-    u32 poison = 0xCDCDCDCD, quantum = 0, reverse_waves = 0, max_findings = 0, stop_at_finding = 0;
+    u32 poison = 0xCDCDCDCD, quantum = 0, reverse_waves = 0, max_findings = 0, stop_at_finding = 0, host_copies = 0;
+};
+
+// Guest memory that holds uninitialised values, and what stored them. Sparse: one byte per dword, 0 means defined.
+class UndefinedMemory {
+  public:
+    static constexpr u8 kMost = 255;
+    ~UndefinedMemory();
+    bool any() const { return any_.load(std::memory_order_relaxed); }
+    // Number of the store's record; `make` builds it the first time.
+    u8 record(u64 pc, const std::string &kernel, const std::function<Finding()> &make);
+    void mark(const Arena &arena, u64 address, u64 bytes, u8 record);
+    u8 find(const Arena &arena, u64 address, u64 bytes) const { return map_ ? scan(arena, address, bytes) : 0; }
+    void copied(const Arena &arena, u64 to, u64 from, u64 bytes);
+    // Records met in a range that were not reported yet.
+    std::vector<Finding> take(const Arena &arena, u64 address, u64 bytes);
+    std::string origin(u8 record) const;
+
+  private:
+    u8 scan(const Arena &arena, u64 address, u64 bytes) const;
+    mutable std::mutex mutex_;
+    std::atomic<bool> any_{false};
+    u8 *map_ = nullptr;
+    u64 map_bytes_ = 0;
+    std::vector<Finding> records_;
+    std::vector<std::string> keys_;
+    std::vector<bool> reported_;
 };
 
 struct Statistics {
@@ -44,6 +70,7 @@ struct Device {
     Options options;
     std::mutex launch_mutex, findings_mutex, output_mutex;
     std::deque<Finding> findings;
+    UndefinedMemory undefined;
     Statistics totals;
     hipemu_output_fn output = nullptr;
     void *output_user = nullptr;
@@ -80,6 +107,7 @@ struct Launch {
     // Adds a finding (or counts it); `fatal` ends the launch with `status`.
     void report(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address,
                 hipemu_status fatal = HIPEMU_OK);
+    Finding describe(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address) const;
 };
 
 // Grid barrier of cooperative launches.

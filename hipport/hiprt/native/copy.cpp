@@ -339,6 +339,18 @@ hipError_t check_copy(const hipMemcpy3DParms& parms) {
   return resolve(parms, &boxes);
 }
 
+namespace {
+// The emulator's check for uninitialised values follows copies; those that reach the host are findings.
+void report_copied(const void* to, const void* from, size_t bytes) {
+  const size_t known = hipemu_finding_count(machine());
+  const uint64_t added = hipemu_copied(machine(), to, from, bytes);
+  for (uint64_t i = 0; i < added; ++i) {
+    hipemu_finding finding{};
+    if (hipemu_finding_at(machine(), known + i, &finding) == HIPEMU_OK) print_finding(finding);
+  }
+}
+}  // namespace
+
 hipError_t run_copy(const hipMemcpy3DParms& parms) {
   if (nothing_to_do(parms.extent)) return hipSuccess;
   Boxes b;
@@ -348,9 +360,13 @@ hipError_t run_copy(const hipMemcpy3DParms& parms) {
     const char* from = b.from.base + z * b.from.slice;
     if (b.to.pitch == b.width && b.from.pitch == b.width) {
       std::memmove(to, from, b.width * b.height);
+      report_copied(to, from, b.width * b.height);
       continue;
     }
-    for (size_t y = 0; y < b.height; ++y) std::memmove(to + y * b.to.pitch, from + y * b.from.pitch, b.width);
+    for (size_t y = 0; y < b.height; ++y) {
+      std::memmove(to + y * b.to.pitch, from + y * b.from.pitch, b.width);
+      report_copied(to + y * b.to.pitch, from + y * b.from.pitch, b.width);
+    }
   }
   return hipSuccess;
 }
@@ -381,6 +397,7 @@ hipError_t run_fill(const FillOperation& fill) {
         default:
           for (size_t x = 0; x < p.width; ++x) std::memcpy(row + 4 * x, &p.value, 4);
       }
+      report_copied(row, nullptr, p.width * p.elementSize);
     }
   }
   return hipSuccess;

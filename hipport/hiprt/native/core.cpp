@@ -168,6 +168,7 @@ hipError_t start() {
   }
   chosen.options.struct_bytes = sizeof chosen.options;
   hipemu_options_get(the_machine, &chosen.options);
+  chosen.options.host_copies = 1;
   read_options(&chosen.options, &chosen.error);
   if (!chosen.error.empty() || hipemu_options_set(the_machine, &chosen.options) != HIPEMU_OK) {
     report_once(chosen.error.empty() ? hipemu_error_text() : chosen.error);

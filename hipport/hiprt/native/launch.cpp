@@ -52,16 +52,6 @@ hipError_t fault_of(hipemu_status status) {
   }
 }
 
-void print_finding(const hipemu_finding& f) {
-  std::fprintf(stderr, "hipport: %s in %s", f.id, f.kernel);
-  if (f.source_line != 0) std::fprintf(stderr, " (%s:%u)", f.source_file, f.source_line);
-  std::fprintf(stderr, ": %s [block %u,%u,%u wave %u lane %u", f.message, f.workgroup[0], f.workgroup[1], f.workgroup[2], f.wave, f.lane);
-  if (f.instruction != nullptr && *f.instruction != 0) std::fprintf(stderr, "; %s", f.instruction);
-  std::fprintf(stderr, "]");
-  if (f.occurrences > 1) std::fprintf(stderr, " (%llu times)", static_cast<unsigned long long>(f.occurrences));
-  std::fprintf(stderr, "\n");
-}
-
 // A launch on a stream with optional events around it.
 hipError_t launch(ihipModuleSymbol_t* function, const LaunchShape& shape, void** parameters, void** extra, hipStream_t stream,
                   bool per_thread = false, hipEvent_t start = nullptr, hipEvent_t stop = nullptr, void* host_function = nullptr) {
@@ -235,6 +225,16 @@ hipError_t attribute(const ihipModuleSymbol_t& f, hipFunction_attribute which, i
 }
 
 }  // namespace
+
+void print_finding(const hipemu_finding& f) {
+  std::fprintf(stderr, "hipport: %s in %s", f.id, f.kernel);
+  if (f.source_line != 0) std::fprintf(stderr, " (%s:%u)", f.source_file, f.source_line);
+  std::fprintf(stderr, ": %s [block %u,%u,%u wave %u lane %u", f.message, f.workgroup[0], f.workgroup[1], f.workgroup[2], f.wave, f.lane);
+  if (f.instruction != nullptr && *f.instruction != 0) std::fprintf(stderr, "; %s", f.instruction);
+  std::fprintf(stderr, "]");
+  if (f.occurrences > 1) std::fprintf(stderr, " (%llu times)", static_cast<unsigned long long>(f.occurrences));
+  std::fprintf(stderr, "\n");
+}
 
 uint64_t launches_started() { return n_launches; }
 
