@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hipport.rulebook import Rulebook
 
 _MAX_BYTES = 16 << 20
+_SKIPPED = frozenset((".git", ".hg", ".svn", ".jj", "__pycache__", ".venv", ".hipport"))
 _SLUGS = ("wrong-on-wave64", "cannot-tell", "safe-on-logical32-only", "safe-on-both", "never")
 _COLOURS = {
     "wrong on wave64": "red",
@@ -124,26 +126,37 @@ def _sources(paths: tuple[Path, ...], root: Path | None, exclude: tuple[str, ...
     from fnmatch import fnmatchcase
 
     from hipport.lint import SUFFIXES
-    from hipport.pipeline.walk import find_inputs, tree_root
+    from hipport.pipeline.walk import tree_root
 
     here = Path.cwd()
     if root is None and all(p.absolute().resolve().is_relative_to(here.resolve()) for p in paths):
         root = here
     base = tree_root(paths, root)
-    named = {p.absolute() for p in paths if p.is_file()}
-    inputs = find_inputs(paths, base, lambda path: any(fnmatchcase(path, g) for g in exclude), base / ".hipport-none")
-    found = []
-    for entry in inputs.files:
-        path = Path(entry.absolute)
-        if entry.size > _MAX_BYTES or (path.suffix.lower() not in SUFFIXES and path not in named):
+    found: dict[str, SourceFile] = {}
+    for path in (file for given in paths for file in _files(given)):
+        name = os.path.relpath(path.absolute(), base).replace(os.sep, "/")
+        if any(fnmatchcase(name, glob) for glob in exclude):
+            continue
+        if path not in paths and path.suffix.lower() not in SUFFIXES:
             continue
         try:
-            found.append(SourceFile(entry.path, path.read_bytes()))
+            if path.stat().st_size <= _MAX_BYTES:
+                found[name] = SourceFile(name, path.read_bytes())
         except OSError as error:
-            raise HipportError(f"cannot read {entry.path}: {error.strerror}", "check permissions") from error
+            raise HipportError(f"cannot read {name}: {error.strerror}", "check permissions") from error
     if not found:
         raise HipportError("no C++, CUDA or HIP sources there", "name a file or a folder that has some")
-    return found
+    return [found[name] for name in sorted(found)]
+
+
+def _files(given: Path) -> Iterator[Path]:
+    """A file itself, or the regular files below a folder; links to folders and version control are left out."""
+    if not given.is_dir():
+        yield given
+        return
+    for folder, folders, names in os.walk(given):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        yield from (path for name in sorted(names) if (path := Path(folder, name)).is_file())
 
 
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:
