@@ -104,6 +104,9 @@ def _ballot(site: Site, call: Node) -> Finding:
                 return site.finding("HP222", Verdict.WRONG, call, "64 bits are counted in 32", fix)
             if counted:
                 return site.finding("HP222", Verdict.SAFE, call, "64 bits are counted as 64")
+            kind_text = _parameter_type(site, parent, child)
+            if kind_text:
+                return _stored(site, call, kind_text, fix)
         kind = None
         if parent.type == "cast_expression":
             kind = parent.child_by_field_name("type")
@@ -121,6 +124,20 @@ def _ballot(site: Site, call: Node) -> Finding:
     if parent is not None and child.type in ("condition_clause", "call_expression") and parent.type == "if_statement":
         return site.finding("HP222", Verdict.SAFE, call, "only compared with 0")
     return site.finding("HP222", Verdict.UNKNOWN, call, "64 bits on every target; where they go does not show", fix)
+
+
+def _parameter_type(site: Site, call: Node, inside: Node) -> bytes:
+    """Type of the parameter that an argument of a call goes to, where the project defines the function once."""
+    called = site.project.by_name.get(callee(site.function, call).rsplit(b"::", 1)[-1], [])
+    inner = inside.named_children if inside.type == "argument_list" else [inside]
+    vote = next((n for n in inner if _MASKS.search(site.function.source(n).split(b"(")[0])), None)
+    nodes = call_nodes(call)
+    if len(called) != 1 or vote is None or vote not in nodes:
+        return b""
+    head = called[0].text.split(b"{", 1)[0]
+    listed = head[head.find(b"(") + 1 : head.rfind(b")")].split(b",")
+    index = nodes.index(vote)
+    return bytes(re.sub(rb"\w+\s*\Z", b"", listed[index].strip())) if index < len(listed) else b""
 
 
 def _stored(site: Site, call: Node, kind: bytes, fix: str) -> Finding:

@@ -127,9 +127,18 @@ CASES = [
         {("HP222", SAFE), ("HP223", WRONG)},
     ),
     (
+        "5 passed on in 32 bits, HIP",
+        HIP
+        + """__device__ unsigned keep(unsigned mask) { return mask; }
+        __device__ unsigned passed(bool p) { return keep(__ballot(p)); }""",
+        {("HP222", WRONG)},
+    ),
+    (
         "5 near: 64 bits, and the slice of a half",
         HIP
         + """__device__ int votes(bool p) { unsigned long long m = __ballot(p); return __popcll(m); }
+        __device__ unsigned half(unsigned long long wave) { return (unsigned)(wave >> (__lane_id() & 32)); }
+        __device__ unsigned passed(bool p) { return half(__ballot(p)); }
         __device__ unsigned slice(bool p) { return (unsigned)(__ballot(p) >> (__lane_id() & 32)); }""",
         {("HP222", SAFE)},
     ),
