@@ -49,17 +49,15 @@ template <Element A, Element B> __device__ inline float dot(unsigned a, unsigned
   }
 }
 template <Element A, Element B> __device__ inline int dot(unsigned a, unsigned b, int c) {
-  if constexpr (element_bits(A) == 8) {
-    return static_cast<int>(ptx::dp4a<A == Element::s8, B == Element::s8>(a, b, static_cast<unsigned>(c)));
-  } else {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      const int x = A == Element::s4 ? ptx::bfe<int>(a, 4 * i, 4) : static_cast<int>((a >> (4 * i)) & 15u);
-      const int y = B == Element::s4 ? ptx::bfe<int>(b, 4 * i, 4) : static_cast<int>((b >> (4 * i)) & 15u);
-      c += x * y;
-    }
-    return c;
-  }
+  constexpr bool signed_a = A == Element::s8, signed_b = B == Element::s8;
+  const int x = static_cast<int>(a), y = static_cast<int>(b);
+#if defined(__GFX11__) || defined(__GFX12__)
+  return __builtin_amdgcn_sudot4(signed_a, x, signed_b, y, c, false);
+#elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  if constexpr (signed_a && signed_b) return __builtin_amdgcn_sdot4(x, y, c, false);
+  if constexpr (!signed_a && !signed_b) return static_cast<int>(__builtin_amdgcn_udot4(a, b, static_cast<unsigned>(c), false));
+#endif
+  return static_cast<int>(ptx::dp4a<signed_a, signed_b>(a, b, static_cast<unsigned>(c)));
 }
 template <Element, Element> __device__ inline double dot(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
@@ -140,13 +138,17 @@ template <> struct matrix_step<Element::s8> {
 #endif
 };
 
-/// The products of both warps of a full wavefront, for 16 rows. S: float or int.
-template <Element E, int Chunks, class S>
+/// The products of both warps of a full wavefront, for 16 rows. S: float or int. Unsigned bytes run as signed ones less
+/// 128; a step with the constant -128 takes the difference away again.
+template <Element A, Element B, int Chunks, class S>
 __device__ inline vec<S, 4> mma_by_matrix(vec<unsigned, Chunks * 2> a, vec<unsigned, Chunks> b, vec<S, 4> c) {
-  using Step = matrix_step<E>;
+  constexpr bool bytes = element_bits(A) == 8, offset_a = A == Element::u8, offset_b = B == Element::u8;
+  using Step = matrix_step<bytes ? Element::s8 : A>;
   const unsigned lane = __lane_id(), upper = lane >> 5;      // warp of this lane, as a source
   const unsigned m = lane & 15u, half = m >> 3, k = lane >> 4;  // position in the matrix operands
   typename Step::sum d = {0, 0, 0, 0};
+  [[maybe_unused]] typename Step::sum correction = {0, 0, 0, 0};
+  [[maybe_unused]] unsigned a_offset[Step::chunks];
 #pragma unroll
   for (int chunk = 0; chunk < Chunks; chunk += Step::chunks) {
     unsigned a_low[Step::chunks], a_high[Step::chunks], b_low[Step::chunks], b_high[Step::chunks];
@@ -158,19 +160,40 @@ __device__ inline vec<S, 4> mma_by_matrix(vec<unsigned, Chunks * 2> a, vec<unsig
         continue;
       }
       // Two rounds bring both warps' rows: in round t the lanes of row half h hear warp h ^ t, which sends its half h.
-      const unsigned even = a[2 * at], odd = a[2 * at + 1];
+      const unsigned even = a[2 * at] ^ (offset_a ? 0x80808080u : 0u), odd = a[2 * at + 1] ^ (offset_a ? 0x80808080u : 0u);
       const unsigned source = (m & 7u) * 4u + k;
       const unsigned first = wave_lane(upper ? odd : even, 32u * half + source);
       const unsigned second = wave_lane(upper ? even : odd, 32u * (half ^ 1u) + source);
       a_low[i] = half ? second : first;
       a_high[i] = half ? first : second;
-      const unsigned column = wave_lane(b[at], 32u * half + source);  // columns 8-15 are the upper warp's
+      // Columns 8-15 are the upper warp's.
+      const unsigned column = wave_lane(b[at] ^ (offset_b ? 0x80808080u : 0u), 32u * half + source);
       b_low[i] = half ? 0u : column;
       b_high[i] = half ? column : 0u;
     }
     d = Step::run(a_low, b_low, d);
     d = Step::run(a_high, b_high, d);
+    if constexpr (offset_a || offset_b) {
+      unsigned low[Step::chunks], high[Step::chunks];
+#pragma unroll
+      for (int i = 0; i < Step::chunks; ++i) {
+        const unsigned constant = chunk + i < Chunks ? 0x80808080u : 0u;
+        low[i] = half ? 0u : constant;
+        high[i] = half ? constant : 0u;
+        if constexpr (offset_a) a_offset[i] = constant;
+      }
+      if constexpr (offset_a) {
+        correction = Step::run(a_offset, b_low, correction);
+        correction = Step::run(a_offset, b_high, correction);
+      }
+      if constexpr (offset_b) {
+        correction = Step::run(a_low, low, correction);
+        correction = Step::run(a_high, high, correction);
+      }
+    }
   }
+  if constexpr (offset_a || offset_b) d -= correction;
+  if constexpr (offset_a && offset_b) d += 128 * 128 * 16 * Chunks;
   // Lane m + 16 (n / 4) holds row m, columns n = 4 (n / 4) ... + 3. In round t its row half h serves the columns' parity h ^ t.
   const unsigned g = (lane >> 2) & 7u, q = lane & 3u, parity = q & 1u;
   const unsigned base = g + 16u * (2u * upper + (q >> 1));
@@ -190,9 +213,9 @@ template <Element A, Element B, int M, int N, int K, class R, class S>
 __device__ inline vec<S, M / 4> mma(vec<R, n_registers(M * K, A)> a, vec<R, n_registers(N * K, B)> b, vec<S, M / 4> c) {
   constexpr int halves = M / 8, chunks = n_registers(N * K, B);
 #ifdef HIPPORT_MFMA
-  constexpr bool has_step = A == B && (A == Element::f16 || A == Element::bf16 || A == Element::tf32 || A == Element::s8);
+  constexpr bool has_step = A == Element::f16 || A == Element::bf16 || A == Element::tf32 || element_bits(A) == 8;
   if constexpr (has_step && M == 16) {
-    if (__ballot(1) == ~0ull) return mma_by_matrix<A, chunks>(a, b, c);
+    if (__ballot(1) == ~0ull) return mma_by_matrix<A, B, chunks>(a, b, c);
   }
 #endif
   return mma_by_lanes<A, B, chunks, halves>(a, b, c);
@@ -220,6 +243,34 @@ template <Element E, int Halves, int N> __device__ inline vec<unsigned, 2 * N> w
     }
   }
   return result;
+}
+
+/// 4-bit integers as twice as many bytes; unsigned ones fit signed bytes. k is permuted as above.
+template <Element E, int Halves, int N> __device__ inline vec<unsigned, 2 * N> bytes_of(vec<unsigned, N> x) {
+  vec<unsigned, 2 * N> result;
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    const int chunk = i / Halves, half = i % Halves;
+    unsigned low = x[i] & 0x0f0f0f0fu, high = (x[i] >> 4) & 0x0f0f0f0fu;
+    if constexpr (E == Element::s4) {  // the sign to bits 4-7
+      low |= (low & 0x08080808u) * 0x1eu;
+      high |= (high & 0x08080808u) * 0x1eu;
+    }
+    result[2 * chunk * Halves + half] = low;
+    result[(2 * chunk + 1) * Halves + half] = high;
+  }
+  return result;
+}
+
+/// The product with s32 sums, of any integer element.
+template <Element A, Element B, int M, int N, int K>
+__device__ inline vec<int, M / 4> mma_integer(vec<unsigned, n_registers(M * K, A)> a, vec<unsigned, n_registers(N * K, B)> b,
+                                              vec<int, M / 4> c) {
+  if constexpr (element_bits(A) == 4) {
+    return mma<Element::s8, Element::s8, M, N, K, unsigned, int>(bytes_of<A, M / 8>(a), bytes_of<B, 1>(b), c);
+  } else {
+    return mma<A, B, M, N, K, unsigned, int>(a, b, c);
+  }
 }
 
 /// The product with f32 sums, of any floating-point element.
@@ -261,13 +312,13 @@ __device__ inline vec<unsigned, M / 8> mma_f16(vec<unsigned, detail::n_registers
 template <int M, int N, int K, Element A, Element B>
 __device__ inline vec<int, M / 4> mma_s32(vec<unsigned, detail::n_registers(M * K, A)> a,
                                           vec<unsigned, detail::n_registers(N * K, B)> b, vec<int, M / 4> c) {
-  return detail::mma<A, B, M, N, K, unsigned, int>(a, b, c);
+  return detail::mma_integer<A, B, M, N, K>(a, b, c);
 }
 /// The same with .satfinite: c plus the product is clamped to 32 bits.
 template <int M, int N, int K, Element A, Element B>
 __device__ inline vec<int, M / 4> mma_s32_satfinite(vec<unsigned, detail::n_registers(M * K, A)> a,
                                                     vec<unsigned, detail::n_registers(N * K, B)> b, vec<int, M / 4> c) {
-  const vec<int, M / 4> product = detail::mma<A, B, M, N, K, unsigned, int>(a, b, vec<int, M / 4>{});
+  const vec<int, M / 4> product = detail::mma_integer<A, B, M, N, K>(a, b, vec<int, M / 4>{});
 #pragma unroll
   for (int i = 0; i < M / 4; ++i) c[i] = ptx::add_sat<int>(c[i], product[i]);
   return c;

@@ -31,6 +31,11 @@ SHAPES = {
     "s8_k32": (16, 8, 32, "s8", "s8", "s32"),
     "s8_k16": (16, 8, 16, "s8", "s8", "s32"),
     "u8s8_k32": (16, 8, 32, "u8", "s8", "s32"),
+    "s8u8_k16": (16, 8, 16, "s8", "u8", "s32"),
+    "u8_k32": (16, 8, 32, "u8", "u8", "s32"),
+    "u8_m8": (8, 8, 16, "u8", "u8", "s32"),
+    "s8u8_m8": (8, 8, 16, "s8", "u8", "s32"),
+    "u4s4_k32": (16, 8, 32, "u4", "s4", "s32"),
     "s8_m8": (8, 8, 16, "s8", "s8", "s32"),
     "s4_k64": (16, 8, 64, "s4", "s4", "s32"),
     "u4s4_m8": (8, 8, 32, "u4", "s4", "s32"),
@@ -95,7 +100,7 @@ extern "C" __global__ void transpose(const unsigned* in, unsigned* out) {
 """
 
 
-@pytest.fixture(scope="module", params=["gfx942", "gfx90a"])
+@pytest.fixture(scope="module", params=["gfx942", "gfx90a", "gfx1201"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Module:
     sdk = find_sdk()
     folder = tmp_path_factory.mktemp("mma")
@@ -161,8 +166,8 @@ def accumulators(matrix: NDArray[np.int64]) -> NDArray[np.int64]:
 def test_mma(module: Module, name: str, step: int) -> None:
     m, n, k, a_kind, b_kind, c_kind = SHAPES[name]
     rng = np.random.default_rng(sum(map(ord, name)))
-    low = {"u8": 0, "u4": 0, "s4": -8, "e5m2": -4}
-    high = {"u8": 256, "u4": 16, "s4": 8, "e5m2": 5}
+    low = {"u8": 0, "u4": 0, "s4": -8, "s8": -128, "e5m2": -4}
+    high = {"u8": 256, "u4": 16, "s4": 8, "s8": 128, "e5m2": 5}
     a = [rng.integers(low.get(a_kind, -6), high.get(a_kind, 7), (m, k)) for _ in range(WARPS)]
     b = [rng.integers(low.get(b_kind, -6), high.get(b_kind, 7), (k, n)) for _ in range(WARPS)]
     c = [rng.integers(-50, 50, (m, n)) for _ in range(WARPS)]

@@ -69,7 +69,7 @@ Array = NDArray[np.generic]
 FULL = 0xFFFFFFFF
 
 
-@pytest.fixture(scope="module", params=["gfx942", "gfx90a"])
+@pytest.fixture(scope="module", params=["gfx942", "gfx90a", "gfx1201"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Module:
     sdk = find_sdk()
     folder = tmp_path_factory.mktemp("warp")
