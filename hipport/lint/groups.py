@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from hipport.lint.finding import Finding, Verdict
-from hipport.lint.provenance import Role, callee, step_at
+from hipport.lint.provenance import callee
 from hipport.lint.site import Site
+from hipport.lint.values import Role, step_at
 
 _TILE = re.compile(rb"\b(\w+)\s*(?:=|\{|\()\s*[\w:]*\btiled_partition\s*<\s*([^<>;]+?)\s*>\s*\(")
 _TYPED = re.compile(rb"\bthread_block_tile\s*<\s*([^<>,;]+?)\s*(?:,[^<>]*)?>\s*(?:const\s*)?[&*]?\s*(\w+)")

@@ -9,9 +9,10 @@ from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Verdict
 from hipport.lint.project import Function
-from hipport.lint.provenance import Provenance, Role, Value, call_nodes, callee
+from hipport.lint.provenance import Provenance, call_nodes, callee
 from hipport.lint.shuffles import SHUFFLE
 from hipport.lint.site import Site
+from hipport.lint.values import Role, Value
 
 _VOTE = re.compile(rb"__(?:ballot|any|all|uni|activemask|match_any|match_all|reduce_\w+?)(?:_sync)?\Z")
 _WHAT = {Role.LANE: "lane number", Role.WARP: "warp number", Role.WARPS: "number of warps"}

@@ -9,60 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from tree_sitter import Node
 
 from hipport.lint.finding import Step
 from hipport.lint.project import Definition, Function, Project, declared_name
+from hipport.lint.templates import after_template, template_arguments, template_bound, template_of, templated_name
+from hipport.lint.values import UNKNOWN, Role, Value, arithmetic, flags, join, means_warp, step_at, warp_part
 from hipport.syntax import ParsedFile
 from hipport.syntax.arguments import call_arguments
 
-
-class Role(StrEnum):
-    """What a value stands for."""
-
-    UNKNOWN = "unknown"
-    NUMBER = "number"
-    THREAD = "thread number"
-    LANE = "lane number"
-    WARP = "warp number"
-    MASK = "lane mask"
-    LANE_BIT = "bit of a lane"
-    BLOCK = "block size"
-    WARPS = "number of warps"
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value.
-
-    Attributes:
-        number: its value with warps of 32, where it is a constant.
-        highest: an upper bound, where one is known.
-        literal: a written 32, 31, 16, 5 decides it.
-        wavefront: ``warpSize`` (64 on wave64) decides it.
-        by_target: the constant that decides it has another value in another branch of the preprocessor.
-        wide: a mask of 64 bits.
-        computed: the number comes out of arithmetic that has nothing to do with warps (``D / 4`` may be 32 by chance).
-        name: outermost name of the constant.
-        trace: source first.
-    """
-
-    role: Role = Role.UNKNOWN
-    number: int | None = None
-    highest: int | None = None
-    literal: bool = False
-    wavefront: bool = False
-    by_target: bool = False
-    wide: bool = False
-    computed: bool = False
-    name: bytes = b""
-    trace: tuple[Step, ...] = ()
-
-
-UNKNOWN = Value()
-WARP_NAME = re.compile(rb"(?i)warp|lanes?\b|wave|\A(?:k?WS|W)\Z")
 _THREAD_NAMES = re.compile(rb"(?:tidx|tid|t_?id_?x?|thread_?(?:id|idx|rank)(?:_?x)?)\Z", re.IGNORECASE)
 _LANE_NAMES = re.compile(rb"(?:lane|lane_?(?:id|idx|index))\Z", re.IGNORECASE)
 _NUMBER = re.compile(rb"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)[uUlLzZ]*\Z")
@@ -114,7 +70,7 @@ class Provenance:
         if kind == "conditional_expression":
             left = self.value(function, node.child_by_field_name("consequence"), depth + 1)
             right = self.value(function, node.child_by_field_name("alternative"), depth + 1)
-            return _join([left, right])
+            return join([left, right])
         return UNKNOWN
 
     def step(self, function: Function, node: Node) -> Step:
@@ -161,10 +117,10 @@ class Provenance:
                 return found
         if name in function.parameters:
             return self._parameter(function, name, depth)
-        parameter = _template_bound(function, node, name)
+        parameter = template_bound(function, node, name)
         if parameter is not None:
             return parameter
-        template = _template_of(function, node, name)
+        template = template_of(function, node, name)
         if template is not None:
             return self._instantiated(function, template, name, depth)
         return self._constant(function.parsed, name, depth)
@@ -172,7 +128,7 @@ class Provenance:
     def _instantiated(self, function: Function, template: tuple[Node, int], name: bytes, depth: int) -> Value:
         """Value of a template parameter, from every place of the project that names the template's arguments."""
         declared, index = template
-        target = _templated_name(function, declared)
+        target = templated_name(function, declared)
         step = step_at(function.parsed, function.offset(declared), b"template parameter " + name)
         unknown = Value(name=name, trace=(step,))
         if not target or depth > 6:
@@ -182,7 +138,7 @@ class Provenance:
         if len(sites) > _MAX_SITES:
             return unknown
         for parsed, start in sites:
-            listed = _template_arguments(parsed.data, start + len(target))
+            listed = template_arguments(parsed.data, start + len(target))
             if index >= len(listed):
                 continue
             alone = _expression(Definition(parsed, start, listed[index], False))
@@ -193,7 +149,7 @@ class Provenance:
             values.append(replace(value, trace=(where,)))
         if not values:
             return unknown
-        joined = _join(values)
+        joined = join(values)
         return replace(joined, name=name, trace=(*dict.fromkeys(s for v in values[:3] for s in v.trace), step))
 
     def _constant(self, parsed: ParsedFile, name: bytes, depth: int) -> Value:
@@ -295,7 +251,7 @@ class Provenance:
             if found.role is Role.MASK and kind:
                 found = replace(found, wide=found.wide and _is_wide(kind))
             values.append(found)
-        joined = _join(values)
+        joined = join(values)
         if not changes:
             return joined
         if all(how in (">>=", "/=", "-=", "--") for how in changes):
@@ -329,7 +285,7 @@ class Provenance:
             replace(value, trace=(*value.trace[-4:], where)) for value, where in self._arguments(function, index, depth)
         ]
         if values:
-            joined = _join(values)
+            joined = join(values)
             if joined.role is not Role.UNKNOWN:
                 return joined
         step = step_at(function.parsed, function.offset(function.node), b"parameter " + name)
@@ -347,7 +303,7 @@ class Provenance:
         if len(sites) > _MAX_SITES:
             return
         for parsed, start in sites:
-            found = call_arguments(parsed.scan, _after_template(parsed.data, start + len(function.name)))
+            found = call_arguments(parsed.scan, after_template(parsed.data, start + len(function.name)))
             if found is None or index >= len(found[0]):
                 continue
             caller = self.project.function_at(parsed, start)
@@ -375,15 +331,15 @@ class Provenance:
         sign = function.source(operator) if operator is not None else b""
         left = self.value(function, node.child_by_field_name("left"), depth + 1)
         right = self.value(function, node.child_by_field_name("right"), depth + 1)
-        flags = _flags(left, right)
+        origin = flags(left, right)
         trace = (*left.trace, *right.trace)[-6:]
         here = (*trace, self.step(function, node))
         if left.role is Role.NUMBER and right.role is Role.NUMBER:
-            return _arithmetic(sign, left, right, replace(flags, trace=trace))
+            return arithmetic(sign, left, right, replace(origin, trace=trace))
         if left.role in (Role.THREAD, Role.BLOCK) and right.role is Role.NUMBER:
-            made = _warp_part(sign, left.role, right) if _means_warp(right) else None
+            made = warp_part(sign, left.role, right) if means_warp(right) else None
             if made is not None:
-                return replace(flags, role=made, trace=here)
+                return replace(origin, role=made, trace=here)
         if left.role is Role.THREAD and right.role is Role.UNKNOWN and sign in (b"/", b"%"):
             divisor = node.child_by_field_name("right")
             if divisor is not None and re.search(rb"(?i)warp_?size|per_?warp", function.source(divisor)):
@@ -391,23 +347,23 @@ class Provenance:
         if sign in (b"+", b"-") and Role.THREAD in (left.role, right.role):
             other = right if left.role is Role.THREAD else left
             if self._aligned(function, node, other):
-                return replace(flags, role=Role.THREAD, trace=here)
+                return replace(origin, role=Role.THREAD, trace=here)
         if sign in (b"+", b"-") and left.role is Role.BLOCK and right.role is Role.NUMBER:
-            return replace(flags, role=Role.BLOCK, trace=trace)
+            return replace(origin, role=Role.BLOCK, trace=trace)
         if sign == b"<<" and left.number == 1 and right.role is Role.LANE:
             wide = bool(re.search(rb"(?i)1u?ll?u?|\b64", function.source(node.child_by_field_name("left") or node)))
-            return replace(flags, role=Role.LANE_BIT, wide=wide, trace=here)
+            return replace(origin, role=Role.LANE_BIT, wide=wide, trace=here)
         if Role.LANE_BIT in (left.role, right.role) and sign in (b"-", b"&", b"|"):
             role = Role.MASK if Role.MASK in (left.role, right.role) else Role.LANE_BIT
-            return replace(flags, role=role, wide=left.wide or right.wide, trace=here)
+            return replace(origin, role=role, wide=left.wide or right.wide, trace=here)
         if Role.MASK in (left.role, right.role) and sign in (b"&", b"|", b"^", b">>", b"<<"):
             mask = left if left.role is Role.MASK else right
-            return replace(flags, role=Role.MASK, wide=mask.wide, trace=(*mask.trace, self.step(function, node)))
+            return replace(origin, role=Role.MASK, wide=mask.wide, trace=(*mask.trace, self.step(function, node)))
         if Role.LANE in (left.role, right.role) and sign in (b"+", b"-", b"^", b"&", b"|", b"/", b"%", b"*"):
             if sign in (b"+", b"-", b"^"):
-                return replace(flags, role=Role.LANE, trace=here)
-            return replace(flags, trace=here)
-        return replace(flags, trace=trace)
+                return replace(origin, role=Role.LANE, trace=here)
+            return replace(origin, trace=here)
+        return replace(origin, trace=trace)
 
     def _aligned(self, function: Function, node: Node, other: Value) -> bool:
         """Adding ``other`` to a thread number keeps warps together: block offsets, rows of a block, multiples of 32."""
@@ -433,17 +389,10 @@ class Provenance:
         if _LANE_CALLS.match(last):
             return Value(Role.LANE, wavefront=last == b"__lane_id" or b"mbcnt" in last, trace=(here,))
         if last in (b"min", b"max") and len(arguments) == 2:
-            return _join([self.value(function, a, depth + 1) for a in arguments])
+            return join([self.value(function, a, depth + 1) for a in arguments])
         if _COPIES.match(last) and arguments:
             return self.value(function, arguments[0], depth + 1)
         return UNKNOWN
-
-
-def step_at(parsed: ParsedFile, offset: int, text: bytes) -> Step:
-    """A trace step at an offset of a file."""
-    place = parsed.source.place(offset)
-    shown = " ".join(text.decode("utf-8", "replace").split())
-    return Step(parsed.source.path, place.line, place.column, shown if len(shown) <= 90 else shown[:89] + "…")
 
 
 def callee(function: Function, call: Node) -> bytes:
@@ -521,11 +470,6 @@ def _ancestor(node: Node, kind: str) -> Node | None:
     return current
 
 
-def _after_template(data: bytes, at: int) -> int:
-    match = re.compile(rb"\s*<[\w\s,:*]*>").match(data, at)
-    return match.end() if match else at
-
-
 def _expression(definition: Definition) -> Function:
     """The value of a constant as a function of its own."""
     from hipport.core import SourceFile
@@ -558,147 +502,3 @@ def _only_expression(root: Node) -> Node | None:
             return node.named_children[0] if node.named_children else None
         stack.extend(reversed(node.children))
     return None
-
-
-def _template_bound(function: Function, node: Node, name: bytes) -> Value | None:
-    """Upper bound that a static_assert around the node gives a template parameter."""
-    current = node.parent
-    while current is not None:
-        if current.type in ("field_declaration_list", "compound_statement"):
-            for child in current.named_children:
-                if child.type != "static_assert_declaration":
-                    continue
-                text = function.source(child)
-                if not re.search(rb"\b%s\b" % re.escape(name), text):
-                    continue
-                equal = re.findall(rb"\b%s\s*==\s*(\d+)" % re.escape(name), text)
-                below = re.findall(rb"\b%s\s*<=\s*(\d+)" % re.escape(name), text)
-                only = re.fullmatch(
-                    rb"static_assert\s*\(\s*(?:\|\||\s|\b%s\s*(?:==|<=)\s*\d+)+(?:,.*)?\)\s*;" % re.escape(name),
-                    text,
-                    re.DOTALL,
-                )
-                if only and (equal or below):
-                    highest = max(int(n) for n in (*equal, *below))
-                    step = step_at(function.parsed, function.offset(child), text)
-                    return Value(Role.NUMBER, None, highest, literal=True, trace=(step,))
-        current = current.parent
-    return None
-
-
-def _template_of(function: Function, node: Node, name: bytes) -> tuple[Node, int] | None:
-    """The template around a node that has ``name`` as a parameter, and its position."""
-    current: Node | None = node
-    while current is not None:
-        listed = current.child_by_field_name("parameters") if current.type == "template_declaration" else None
-        for index, parameter in enumerate(listed.named_children if listed is not None else ()):
-            if parameter.type == "parameter_declaration" or parameter.type == "optional_parameter_declaration":
-                declarator = parameter.child_by_field_name("declarator")
-                if declarator is not None and function.source(declarator) == name:
-                    return current, index
-        current = current.parent
-    return None
-
-
-def _templated_name(function: Function, template: Node) -> bytes:
-    """Name of the function or class that a template declaration declares."""
-    for child in template.named_children:
-        if child.type in ("function_definition", "declaration"):
-            declarator = child.child_by_field_name("declarator")
-            return declared_name(None, function.parsed, function.fragment, declarator)
-        if child.type in ("struct_specifier", "class_specifier"):
-            name = child.child_by_field_name("name")
-            return function.source(name).split(b"<")[0] if name is not None else b""
-    return b""
-
-
-def _template_arguments(data: bytes, at: int) -> list[bytes]:
-    """Template arguments written behind a name; empty when none are, or when it may be a comparison."""
-    if data[at : at + 1] != b"<":
-        return []
-    depth = 0
-    start = at + 1
-    parts = []
-    for here in range(at, min(len(data), at + 2000)):
-        byte = data[here : here + 1]
-        if byte in (b"<", b"(", b"["):
-            depth += 1
-        elif byte in (b";", b"{"):
-            return []
-        elif byte == b"," and depth == 1:
-            parts.append(data[start:here].strip())
-            start = here + 1
-        elif byte in (b">", b")", b"]"):
-            depth -= 1
-            if depth == 0:
-                return [*parts, data[start:here].strip()]
-    return []
-
-
-def _flags(left: Value, right: Value) -> Value:
-    return Value(
-        literal=left.literal or right.literal,
-        wavefront=left.wavefront or right.wavefront,
-        by_target=left.by_target or right.by_target,
-    )
-
-
-def _join(values: list[Value]) -> Value:
-    """One value for several: what all agree on."""
-    first = values[0]
-    if len(values) == 1:
-        return first
-    if any(v.role is not first.role for v in values):
-        return UNKNOWN
-    highs = [v.highest for v in values]
-    return replace(
-        first,
-        number=first.number if all(v.number == first.number for v in values) else None,
-        highest=max(h for h in highs if h is not None) if None not in highs else None,
-        literal=any(v.literal for v in values),
-        wavefront=any(v.wavefront for v in values),
-        wide=all(v.wide for v in values),
-    )
-
-
-def _warp_part(sign: bytes, role: Role, right: Value) -> Role | None:
-    """What ``thread % 32`` and the like stand for."""
-    number = right.number
-    if sign == b"%" and (number == 32 or right.by_target):
-        return Role.LANE if role is Role.THREAD else None
-    if sign == b"&" and number == 31:
-        return Role.LANE if role is Role.THREAD else None
-    if (sign == b"/" and (number == 32 or right.by_target)) or (sign == b">>" and number == 5):
-        return Role.WARP if role is Role.THREAD else Role.WARPS
-    return None
-
-
-def _means_warp(size: Value) -> bool:
-    """A divisor that may be the size of a warp: written out, warpSize, or a constant named after warps."""
-    if size.wavefront or size.by_target:
-        return True
-    return not size.computed and (not size.name or bool(WARP_NAME.search(size.name)))
-
-
-def _arithmetic(sign: bytes, left: Value, right: Value, flags: Value) -> Value:
-    number = highest = None
-    if left.number is not None and right.number is not None:
-        number = _fold(sign, left.number, right.number)
-        highest = number if not flags.wavefront else None
-    elif left.highest is not None and right.number is not None and sign in (b"/", b">>", b"-", b"+", b"*"):
-        highest = _fold(sign, left.highest, right.number)
-    elif right.highest is not None and left.number is not None and sign in (b"+", b"*"):
-        highest = _fold(sign, left.number, right.highest)
-    lanes = (sign == b"-" and right.number == 1 and left.number == 32) or (sign == b"<<" and left.number == 1)
-    name = left.name if lanes else b""
-    computed = left.computed or not lanes
-    return replace(flags, role=Role.NUMBER, number=number, highest=highest, computed=computed, name=name)
-
-
-def _fold(sign: bytes, a: int, b: int) -> int | None:
-    if sign in (b"/", b"%"):
-        return None if b == 0 else a // b if sign == b"/" else a % b
-    if sign in (b"<<", b">>"):
-        return None if not 0 <= b < 64 else a << b if sign == b"<<" else a >> b
-    table = {b"+": a + b, b"-": a - b, b"*": a * b, b"&": a & b, b"|": a | b, b"^": a ^ b}
-    return table.get(sign)

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Verdict
-from hipport.lint.provenance import Role, Value, call_nodes, callee
+from hipport.lint.provenance import call_nodes, callee
 from hipport.lint.site import Site
+from hipport.lint.values import Role, Value
 
 SHUFFLE = re.compile(rb"(?:hipport::)?_*shfl(_up|_down|_xor)?(_sync)?\Z")
 _WIDTH = "pass the width 32 as last argument (hipport translate does)"

@@ -9,7 +9,8 @@ from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Step, Verdict
 from hipport.lint.project import Function, Project
-from hipport.lint.provenance import Provenance, Role, Value, call_nodes, is_hip, step_at
+from hipport.lint.provenance import Provenance, call_nodes, is_hip
+from hipport.lint.values import Role, Value, step_at
 from hipport.syntax import ParsedFile, Reach
 
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Verdict
-from hipport.lint.provenance import WARP_NAME, Role, Value, call_nodes, callee
+from hipport.lint.provenance import call_nodes, callee
 from hipport.lint.site import Site
+from hipport.lint.values import WARP_NAME, Role, Value
 
 _SIZE_FIX = "size it for the smallest warp (1024 / 32) and index it by warpSize or 32"
 _COMPARISONS = (b"==", b"!=", b"<", b">", b"<=", b">=")

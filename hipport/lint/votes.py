@@ -9,9 +9,10 @@ from tree_sitter import Node
 
 from hipport.lint.finding import Finding, Verdict
 from hipport.lint.project import WARP_ASM
-from hipport.lint.provenance import Role, call_nodes, callee
+from hipport.lint.provenance import call_nodes, callee
 from hipport.lint.shuffles import SHUFFLE
 from hipport.lint.site import Site
+from hipport.lint.values import Role
 
 _MASKS = re.compile(rb"(?:hipport::)?_*(?:ballot|activemask|match_any|match_all)(?:_sync)?\Z")
 _FLAGS = re.compile(rb"(?:hipport::)?_*(?:any|all|uni|reduce_(?:add|min|max|and|or|xor))(?:_sync)?\Z")
