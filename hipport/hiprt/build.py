@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +17,10 @@ from hipport.hiprt.symbols import TABLE, of_major, refused_source, version_scrip
 from hipport.sdk import Sdk
 
 NATIVE = Path(__file__).with_name("native")
+EMULATOR_HEADER = NATIVE.parent.parent / "emulator" / "native" / "hipport_emulator.h"
 RTC_SOURCE = "rtc.cpp"  # also the whole of libhiprtc
 COMPILER_FLAGS = ("-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Wno-unused-parameter")
+_ANY_TARGET = "gfx942"  # flags are asked for one and hold for all, but for its name and wave size
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,81 +50,98 @@ def build_runtime(sdk: Sdk) -> RuntimeFolder:
     compiler = host_compiler()
     emulator = library_path()
     major = sdk.hip_version[0]
-    digest = hashlib.sha256()
-    for part in (sdk.identity, str(emulator), compiler, str(sdk.clang), *COMPILER_FLAGS):
-        digest.update(part.encode() + b"\0")
-    for source in (TABLE, Path(__file__), TABLE.with_name("symbols.py"), *_sources(), *sorted(NATIVE.glob("*.h"))):
-        digest.update(source.read_bytes())
-    folder = cache_root() / "hiprt" / digest.hexdigest()[:24]
-    runtime = RuntimeFolder(folder, major)
+    objects = _objects(sdk, compiler, major)
+    identity = _hash(objects.name, str(emulator), str(sdk.clang), *sdk.device_flags(_ANY_TARGET))
+    runtime = RuntimeFolder(cache_root() / "hiprt" / identity, major)
     if not runtime.library.exists():
-        _build(runtime, sdk, compiler, emulator)
+        with _building(runtime.folder) as out:
+            _link(compiler, objects, ("all.o", "refused.o", "rtc.o"), "hip.map", emulator, out / runtime.library.name)
+            _link(compiler, objects, ("rtc.o",), "rtc.map", None, out / f"libhiprtc.so.{major}")
+            (out / "rtc.args").write_text("\n".join(_rtc_arguments(sdk)) + "\n")
+            (out / "objdump.path").write_text(f"{sdk.tool('llvm-objdump')}\n")
+            for name in ("libamdhip64", "libhiprtc"):
+                (out / f"{name}.so").symlink_to(f"{name}.so.{major}")
     return runtime
 
 
-def _sources() -> list[Path]:
-    return sorted(NATIVE.glob("*.cpp"))
+def _objects(sdk: Sdk, compiler: str, major: int) -> Path:
+    """Folder of the compiled sources and the version scripts; the emulator's library does not matter for them."""
+    sources = sorted(NATIVE.glob("*.cpp"))
+    inputs = (
+        *sources,
+        *sorted(NATIVE.glob("*.h")),
+        EMULATOR_HEADER,
+        TABLE,
+        Path(__file__),
+        TABLE.with_name("symbols.py"),
+    )
+    identity = _hash(sdk.identity, compiler, *COMPILER_FLAGS, *(path.read_bytes() for path in inputs))
+    folder = cache_root() / "hiprt" / "objects" / identity
+    if not folder.is_dir():
+        with _building(folder) as out:
+            symbols = of_major(major)
+            names = [path.name for path in sources if path.name != RTC_SOURCE]
+            (out / "all.cpp").write_text("".join(f'#include "{name}"\n' for name in names))
+            (out / "refused.cpp").write_text(refused_source(symbols))
+            (out / "hip.map").write_text(version_script(symbols))
+            (out / "rtc.map").write_text("{\n  global:\n    hiprtc*;\n  local:\n    *;\n};\n")
+            flags = [*COMPILER_FLAGS, f"-I{NATIVE}", f"-I{EMULATOR_HEADER.parent}"]
+            for include in sdk.include_dirs:
+                flags += ["-isystem", str(include)]
+            for source, name in (
+                (out / "all.cpp", "all.o"),
+                (NATIVE / RTC_SOURCE, "rtc.o"),
+                (out / "refused.cpp", "refused.o"),
+            ):
+                _run([compiler, *flags, "-c", str(source), "-o", str(out / name)])
+    return folder
 
 
-def _build(runtime: RuntimeFolder, sdk: Sdk, compiler: str, emulator: Path) -> None:
-    runtime.folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".build-", dir=runtime.folder.parent) as temporary:
-        work = Path(temporary)
-        out = work / "out"
-        out.mkdir()
-        symbols = of_major(runtime.major)
-        names = [path.name for path in _sources() if path.name != RTC_SOURCE]
-        (work / "all.cpp").write_text("".join(f'#include "{name}"\n' for name in names))
-        (work / "refused.cpp").write_text(refused_source(symbols))
-        (work / "hip.map").write_text(version_script(symbols))
-        (work / "rtc.map").write_text("{\n  global:\n    hiprtc*;\n  local:\n    *;\n};\n")
-        flags = [*COMPILER_FLAGS, f"-I{NATIVE}", f"-I{emulator_headers()}"]
-        for folder in sdk.include_dirs:
-            flags += ["-isystem", str(folder)]
-        _run([compiler, *flags, "-c", str(work / "all.cpp"), "-o", str(work / "all.o")])
-        _run([compiler, *flags, "-c", str(NATIVE / RTC_SOURCE), "-o", str(work / "rtc.o")])
-        _run([compiler, "-O1", "-fPIC", "-c", str(work / "refused.cpp"), "-o", str(work / "refused.o")])
-        objects = ["all.o", "refused.o", "rtc.o"]
-        core = [str(emulator), f"-Wl,-rpath,{emulator.parent}"]
-        _link(compiler, work, objects, "hip.map", core, runtime.library.name)
-        _link(compiler, work, ["rtc.o"], "rtc.map", [], f"libhiprtc.so.{runtime.major}")
-        (out / "rtc.args").write_text("\n".join(_rtc_arguments(sdk)) + "\n")
-        (out / "objdump.path").write_text(f"{sdk.tool('llvm-objdump')}\n")
-        for name in ("libamdhip64", "libhiprtc"):
-            (out / f"{name}.so").symlink_to(f"{name}.so.{runtime.major}")
-        _publish(out, runtime.folder)
-
-
-def emulator_headers() -> Path:
-    """Folder of ``hipport_emulator.h``."""
-    return NATIVE.parent.parent / "emulator" / "native"
-
-
-def _link(compiler: str, work: Path, objects: list[str], script: str, libraries: list[str], name: str) -> None:
-    command = [compiler, "-shared", f"-Wl,-soname,{name}", "-Wl,-z,defs", f"-Wl,--version-script={work / script}"]
-    command += [str(work / name) for name in objects]
-    _run([*command, *libraries, "-ldl", "-lpthread", "-o", str(work / "out" / name)])
+def _link(compiler: str, objects: Path, names: tuple[str, ...], script: str, emulator: Path | None, out: Path) -> None:
+    command = [
+        compiler,
+        "-shared",
+        f"-Wl,-soname,{out.name}",
+        "-Wl,-z,defs",
+        f"-Wl,--version-script={objects / script}",
+    ]
+    command += [str(objects / name) for name in names]
+    if emulator is not None:
+        command += [str(emulator), f"-Wl,-rpath,{emulator.parent}"]
+    _run([*command, "-ldl", "-lpthread", "-o", str(out)])
 
 
 def _rtc_arguments(sdk: Sdk) -> list[str]:
     """Compiler and flags of hipRTC, with ``@TARGET`` and ``@WAVE`` for what the target decides."""
-    target = "gfx942"
     words = [str(sdk.clang)]
-    for flag in sdk.device_flags(target):
+    for flag in sdk.device_flags(_ANY_TARGET):
         if flag.startswith("-D__AMDGCN_WAVEFRONT_SIZE="):
             words.append("-D__AMDGCN_WAVEFRONT_SIZE=@WAVE")
         else:
-            words.append(flag.replace(target, "@TARGET"))
+            words.append(flag.replace(_ANY_TARGET, "@TARGET"))
     return [*words, "-include", "hip/hip_runtime.h", "-O3"]
 
 
-def _publish(source: Path, folder: Path) -> None:
-    """Move a finished build into place; another process may have been faster."""
-    try:
-        source.rename(folder)
-    except OSError:
-        if not folder.is_dir():
-            raise
+@contextlib.contextmanager
+def _building(folder: Path) -> Iterator[Path]:
+    """An empty folder that becomes ``folder`` when the block ends well; another process may have been faster."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=folder.parent) as temporary:
+        out = Path(temporary) / "out"
+        out.mkdir()
+        yield out
+        try:
+            out.rename(folder)
+        except OSError:
+            if not folder.is_dir():
+                raise
+
+
+def _hash(*parts: str | bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update((part.encode() if isinstance(part, str) else part) + b"\0")
+    return digest.hexdigest()[:24]
 
 
 def _run(command: list[str]) -> None:
