@@ -23,6 +23,7 @@ _WARP_CLASSES = re.compile(
 )
 WARP_ASM = re.compile(
     rb"\b(?:mma|wmma|ldmatrix|stmatrix|movmatrix|shfl|vote|match|redux|activemask|bar\.warp|wgmma)\b(?:\.|\s)"
+    rb"|\bbar(?:rier)?(?:\.cta)?\.(?:sync|arrive)[\w.]*\s+[^;\",]+,"
     rb"|%(?:%)?(?:laneid|lanemask\w+|warpid)"
 )
 # Words of tensor-core tiles: which lane holds which element is fixed by the instruction.

@@ -228,6 +228,6 @@ def assembly(site: Site) -> Iterator[Finding]:
                 "HP232",
                 Verdict.LOGICAL32,
                 node,
-                f"PTX {found[0].decode().strip(' .')} works on the 32 lanes of a CUDA warp",
+                f"PTX {found[0].split()[0].decode().strip(' .')} works on the 32 lanes of a CUDA warp",
                 "hipport translate replaces it (docs/ptx.md)",
             )

@@ -326,3 +326,14 @@ def test_no_false_alarm(text: str) -> None:
 def test_thread_arithmetic_without_warp_operations_is_safe() -> None:
     text = "__global__ void k(float* p) { p[threadIdx.x / 32] = threadIdx.x & 31; }"
     assert verdicts(text) == {("HP221", SAFE)}
+
+
+def test_ptx_of_a_warp() -> None:
+    text = """__device__ void a(int id, int n) { asm volatile("bar.sync %0, %1;" :: "r"(id), "r"(n) : "memory"); }
+    __device__ unsigned b() { unsigned l; asm("mov.u32 %0, %%laneid;" : "=r"(l)); return l; }"""
+    assert [(f.id, f.verdict, f.reason.split()[1]) for f in findings(text)] == [
+        ("HP232", LOGICAL32, "bar.sync"),
+        ("HP232", LOGICAL32, "%%laneid"),
+    ]
+    whole_block = 'asm volatile("bar.sync 0;"); asm("add.u32 %0, %0, 1;" : "+r"(x)); asm("cp.async.wait_group 0;");'
+    assert findings("__device__ void c(unsigned x) { " + whole_block + " }") == []
