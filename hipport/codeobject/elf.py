@@ -19,6 +19,21 @@ from hipport.codeobject.descriptor import KernelDescriptor
 from hipport.codeobject.errors import CodeObjectError
 
 NT_AMDGPU_METADATA = 32
+# What pyelftools raises on files that are not what they say.
+_BROKEN = (
+    ELFError,
+    DWARFError,
+    ConstructError,
+    struct.error,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 # EF_AMDGPU_MACH of the ELF header (AMDGPUUsage, "ELF Header").
 MACHINES = {0x3F: "gfx90a", 0x4C: "gfx942", 0x4F: "gfx950", 0x41: "gfx1100", 0x4E: "gfx1201"}
 
@@ -111,7 +126,7 @@ class CodeObject:
             return cls._parse(data, name)
         except CodeObjectError:
             raise
-        except (ELFError, ConstructError, struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        except _BROKEN as error:
             raise CodeObjectError(f"{name}: corrupt ELF ({error})", "rebuild the file") from error
 
     @classmethod
@@ -152,7 +167,7 @@ class CodeObject:
                 dwarf = elf.get_dwarf_info()
                 for unit in dwarf.iter_CUs():
                     rows += _unit_lines(dwarf, unit)
-        except (ELFError, DWARFError, ConstructError, ValueError, KeyError, AttributeError):
+        except _BROKEN:
             rows = []  # source places are a convenience
         rows.sort(key=lambda row: row[0])
         return [a for a, _ in rows], [place for _, place in rows]

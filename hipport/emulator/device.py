@@ -420,12 +420,12 @@ class Module:
         struct = api.KernelInfoStruct()
         self.device.core.kernel_info_get(handle, c.byref(struct))
         arguments = tuple(
-            KernelArgument(a.offset, a.bytes, a.kind.decode(), a.name.decode("utf-8", "replace"))
+            KernelArgument(a.offset, a.bytes, a.kind.decode("utf-8", "replace"), a.name.decode("utf-8", "replace"))
             for a in struct.arguments[: struct.n_arguments]
         )
         values = {f.name: getattr(struct, f.name) for f in fields(KernelInfo) if f.name not in ("name", "arguments")}
         values["dynamic_stack"] = bool(values["dynamic_stack"])
-        return KernelInfo(name=struct.name.decode(), arguments=arguments, **values)
+        return KernelInfo(name=struct.name.decode("utf-8", "replace"), arguments=arguments, **values)
 
     def kernel(self, name: str) -> KernelInfo:
         """Metadata of a kernel by its mangled name, or by the part of it that is the plain name if that is unique.
@@ -451,7 +451,7 @@ class Module:
         item = api.VariableStruct()
         for k in range(self.device.core.module_variable_count(self.handle)):
             self.device.core.module_variable_at(self.handle, k, c.byref(item))
-            found[item.name.decode()] = (int(item.address), int(item.bytes))
+            found[item.name.decode("utf-8", "replace")] = (int(item.address), int(item.bytes))
         return found
 
     def symbol(self, name: str) -> int:
@@ -474,7 +474,9 @@ class Module:
     def instructions(self, name: str) -> Iterator[tuple[int, str, bool]]:
         """(offset, disassembly, implemented) of every instruction of a kernel."""
         found: list[tuple[int, str, bool]] = []
-        visit = api.VISIT(lambda _user, offset, text, ok: found.append((offset, text.decode(), bool(ok))))
+        visit = api.VISIT(
+            lambda _user, offset, text, ok: found.append((offset, text.decode("utf-8", "replace"), bool(ok)))
+        )
         self.device.core.kernel_visit(self._kernel_handles[self.kernel(name).name], visit, None)
         return iter(found)
 

@@ -206,10 +206,13 @@ template <class D, class... S> struct Signature<D(S...)> {
 };
 
 // A row whose result is f(sources).
+// F is called as F{}: a lambda without captures, not the name of a function.
 template <class Sig, class F> Op op(const char *name, F, u32 flags = 0, const char *exactness = "exact") {
+    static_assert(std::is_empty_v<F>);
     return {name, Unit::valu, run_vector, &Signature<Sig>::template lanes<F>, Signature<Sig>::types(), flags, exactness};
 }
 template <class Sig, class F> Op arith(const char *name, F, u32 flags = 0, const char *exactness = "exact") {
+    static_assert(std::is_empty_v<F>);
     return {name, Unit::valu, run_vector, &Signature<Sig>::template arith_lanes<F>, Signature<Sig>::types(), flags, exactness};
 }
 // A row with a lane function of its own.

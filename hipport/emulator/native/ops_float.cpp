@@ -69,35 +69,35 @@ float fract(float a) {
     float r = a - std::floor(a);
     return r >= 1.0f ? 0x1.fffffep-1f : r;
 }
-float legacy_mul(float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; }
+constexpr auto legacy_mul = [](float a, float b) { return a == 0 || b == 0 ? 0.0f : a * b; };
 
 float ldexp_f32(float a, i32 e) {
     e = e > 400 ? 400 : e < -400 ? -400 : e;
     return std::ldexp(a, e);
 }
 
-float cube_id(float x, float y, float z) {
+constexpr auto cube_id = [](float x, float y, float z) -> float {
     float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
     if (az >= ax && az >= ay) return z < 0 ? 5 : 4;
     if (ay >= ax) return y < 0 ? 3 : 2;
     return x < 0 ? 1 : 0;
-}
-float cube_sc(float x, float y, float z) {
+};
+constexpr auto cube_sc = [](float x, float y, float z) -> float {
     float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
     if (az >= ax && az >= ay) return z < 0 ? -x : x;
     if (ay >= ax) return x;
     return x < 0 ? z : -z;
-}
-float cube_tc(float x, float y, float z) {
+};
+constexpr auto cube_tc = [](float x, float y, float z) -> float {
     float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
     if (az >= ax && az >= ay) return -y;
     if (ay >= ax) return y < 0 ? -z : z;
     return -y;
-}
-float cube_ma(float x, float y, float z) {
+};
+constexpr auto cube_ma = [](float x, float y, float z) -> float {
     float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
     return 2 * (az >= ax && az >= ay ? z : ay >= ax ? y : x);
-}
+};
 
 } // namespace
 

@@ -204,7 +204,7 @@ float mix_clamp(const LaneArgs &x, float r) { return x.inst->flags & kClamp ? (r
 void v_fma_mix_f32(LaneArgs &x) {
     for (int l = 0; l < kLanes; ++l) f32::store(x.out, l, mix_clamp(x, std::fma(mix_source(x, 0, l), mix_source(x, 1, l), mix_source(x, 2, l))));
 }
-template <bool High, bool Fused> void mix_f16(LaneArgs &x) {
+template <bool High> void mix_f16(LaneArgs &x) {
     const u32 *old = x.wave->v[x.inst->o[0].index].lane;
     for (int l = 0; l < kLanes; ++l) {
         float a = mix_source(x, 0, l), b = mix_source(x, 1, l), c = mix_source(x, 2, l);
@@ -215,15 +215,11 @@ template <bool High, bool Fused> void mix_f16(LaneArgs &x) {
             if ((error < 0) == (s > 0)) --bits;
             bits |= 1;
         }
-        float r = Fused ? double_to_float_odd(std::bit_cast<double>(bits)) : a * b + c;
+        float r = double_to_float_odd(std::bit_cast<double>(bits));
         u32 h = float_to_half(mix_clamp(x, r));
         x.out[l] = High ? (old[l] & 0xffff) | h << 16 : (old[l] & 0xffff0000u) | h;
     }
 }
-void v_mad_mix_f32(LaneArgs &x) {
-    for (int l = 0; l < kLanes; ++l) f32::store(x.out, l, mix_clamp(x, flush(mix_source(x, 0, l) * mix_source(x, 1, l)) + mix_source(x, 2, l)));
-}
-
 // Dot products.
 template <int Bits, bool Signed> i64 element(u32 v, int k) {
     u32 raw = v >> (k * Bits) & ((1u << Bits) - 1);
@@ -323,11 +319,8 @@ Table packed_opcodes() {
         pk("v_pk_add_f32", packed_float2<decltype([](float a, float b) { return a + b; })>(), {D, D, D}),
         pk("v_pk_mov_b32", v_pk_mov_b32, {D, D, D}, kOwnModifiers),
         pk("v_fma_mix_f32", v_fma_mix_f32, {F, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_fma_mixlo_f16", mix_f16<false, true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_fma_mixhi_f16", mix_f16<true, true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_mad_mix_f32", v_mad_mix_f32, {F, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_mad_mixlo_f16", mix_f16<false, false>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_mad_mixhi_f16", mix_f16<true, false>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
+        pk("v_fma_mixlo_f16", mix_f16<false>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
+        pk("v_fma_mixhi_f16", mix_f16<true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
         pk("v_dot2_f32_f16", v_dot2_f32_f16, {F, H, H, F}, 0, dot),
         pk("v_dot2_f32_bf16", v_dot2_f32_bf16, {F, H, H, F}, 0, dot),
         pk("v_dot2_i32_i16", dot_int<16, true>, {I, P, P, I}, kIntegerClamp),
