@@ -14,6 +14,9 @@ from hipport.core.target import TARGETS
 
 HERE = Path(__file__).parent
 OWN = HERE / "programs"
+# Outputs that an NVIDIA H200 printed (CUDA 13.0, nvcc -arch=sm_90 -std=c++17 -O2). ``unseen`` was written by somebody who
+# knew nothing of the translator.
+RECORDED = {path.stem: path.parent for folder in ("warp", "unseen") for path in (HERE / folder).glob("*.cu")}
 SHARED = Path(os.environ.get("HIPPORT_CONFORMANCE") or HERE.parents[2] / "shared" / "conformance")
 FIRST_TARGETS = ("gfx90a", "gfx942")
 
@@ -57,6 +60,20 @@ def test_own_programs(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", names(OWN))
 def test_own_programs_on_the_other_targets(name: str, target: str) -> None:
     check(OWN, name, target)
+
+
+@pytest.mark.sdk
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_recorded_programs(name: str) -> None:
+    check(RECORDED[name], name, "gfx942")
+
+
+@pytest.mark.sdk
+@pytest.mark.slow
+@pytest.mark.parametrize("target", sorted(set(TARGETS) - {"gfx942"}))
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_recorded_programs_on_the_other_targets(name: str, target: str) -> None:
+    check(RECORDED[name], name, target)
 
 
 @pytest.mark.sdk

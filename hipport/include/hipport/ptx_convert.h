@@ -140,7 +140,8 @@ template <class F> HIPPORT_PTX unsigned short fp8_to_f16(unsigned bits) {
     return static_cast<unsigned short>(detail::to_fp8<format>(low) | (detail::to_fp8<format>(high) << 8)); \
   }                                                                                                 \
   HIPPORT_PTX unsigned short cvt_rn_satfinite_relu_##name##x2(float low, float high) {              \
-    return cvt_rn_satfinite_##name##x2(low < 0.0f ? 0.0f : low, high < 0.0f ? 0.0f : high);         \
+    /* -0 becomes +0, NaN stays */                                                                  \
+    return cvt_rn_satfinite_##name##x2(low <= 0.0f ? 0.0f : low, high <= 0.0f ? 0.0f : high);       \
   }                                                                                                 \
   HIPPORT_PTX unsigned cvt_rn_f16x2_##name##x2(unsigned short x) {                                  \
     return pack(detail::fp8_to_f16<format>(x & 0xffu), detail::fp8_to_f16<format>(x >> 8));         \

@@ -119,14 +119,20 @@ HIPPORT_DIRECTED(rp, rtp)
 #undef HIPPORT_DIRECTED
 
 // -- minimum, maximum, sign ---------------------------------------------------------------------------------------------
+namespace detail {
+/// PTX's canonical NaN, which instructions give when no operand is a number.
+HIPPORT_PTX float canonical_nan(float) { return __builtin_bit_cast(float, 0x7fffffffu); }
+HIPPORT_PTX double canonical_nan(double) { return __builtin_bit_cast(double, 0x7fffffffffffffffull); }
+}  // namespace detail
 #define HIPPORT_MIN_MAX(name, type, first)                                              \
   HIPPORT_PTX type f##name(type a, type b) { /* a NaN loses; -0 is less than +0 */      \
+    if (a != a && b != b) return detail::canonical_nan(type());                         \
     if (a != a) return b;                                                               \
     if (b != b) return a;                                                               \
     if (a == b) return (__builtin_signbit(a) != 0) == first ? a : b;                    \
     return (a < b) == first ? a : b;                                                    \
   }                                                                                     \
-  HIPPORT_PTX type f##name##_nan(type a, type b) { return a != a || b != b ? type(__builtin_nanf("")) : f##name(a, b); }
+  HIPPORT_PTX type f##name##_nan(type a, type b) { return a != a || b != b ? detail::canonical_nan(type()) : f##name(a, b); }
 HIPPORT_MIN_MAX(min, float, true)
 HIPPORT_MIN_MAX(min, double, true)
 HIPPORT_MIN_MAX(max, float, false)
