@@ -14,7 +14,7 @@ from hipport.core.target import TARGETS
 
 HERE = Path(__file__).parent
 OWN = HERE / "programs"
-# Outputs that an NVIDIA H200 printed (CUDA 13.0, nvcc -arch=sm_90 -std=c++17 -O2). ``unseen`` was written by somebody who
+# Outputs that an NVIDIA H200 printed (CUDA 13.0, nvcc -arch=sm_90 -std=c++17 -O2). ``unseen`` was written by one who
 # knew nothing of the translator.
 RECORDED = {path.stem: path.parent for folder in ("warp", "unseen") for path in (HERE / folder).glob("*.cu")}
 SHARED = Path(os.environ.get("HIPPORT_CONFORMANCE") or HERE.parents[2] / "shared" / "conformance")
