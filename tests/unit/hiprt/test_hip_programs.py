@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hipport.hiprt import RunOptions, RuntimeFolder, runtime_environment
+from hipport.hiprt.program import ProgramPlan, build_program
+from hipport.sdk import Sdk
+
 pytestmark = pytest.mark.sdk
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -25,6 +29,7 @@ SELF_CHECKING = [
     ("launches.hip", {}),
     ("modules.hip", {}),
     ("virtual_memory.hip", {}),
+    ("threads.hip", {}),
 ]
 
 
@@ -42,6 +47,47 @@ def test_faults_are_sticky_and_named(run_program: Run) -> None:
     assert "wild_store" in done.stderr
     assert "Device-side assertion `x > 0' failed" in done.stderr
     assert "(hipErrorAssert)" in done.stderr
+
+
+TWO_TARGETS = """#include <cstdio>
+#include <hip/hip_runtime.h>
+__global__ void set(int* p) { *p = __AMDGCN_WAVEFRONT_SIZE; }
+int main() {
+  int *p, value = 0;
+  if (hipMalloc(&p, 4) != hipSuccess) return 9;
+  set<<<1, 1>>>(p);
+  std::printf("%s\\n", hipGetErrorName(hipGetLastError()));
+  if (hipMemcpy(&value, p, 4, hipMemcpyDeviceToHost) == hipSuccess) std::printf("%d\\n", value);
+}
+"""
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_fat_binaries(sdk: Sdk, runtime: RuntimeFolder, tmp_path: Path, compressed: bool) -> None:
+    (tmp_path / "two.hip").write_text(TWO_TARGETS)
+    second = ("--offload-arch=gfx1100", "-Xarch_gfx1100", "-D__AMDGCN_WAVEFRONT_SIZE=32")
+    flags = ("-w", "-O1", *second, *(("--offload-compress",) if compressed else ()))
+    program = build_program(ProgramPlan(tmp_path, ("two.hip",), "gfx90a", flags), sdk, runtime)
+
+    def output(target: str) -> tuple[str, str]:
+        environment = runtime_environment(runtime, RunOptions(target))
+        done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        return done.stdout, done.stderr
+
+    assert output("gfx90a")[0] == "hipSuccess\n64\n"
+    assert output("gfx1100")[0].startswith("hipSuccess\n")
+    text, error = output("gfx942")
+    assert text == "hipErrorNoBinaryForGpu\n0\n"
+    assert "gfx942" in error
+    assert "gfx90a" in error  # what the program does hold
+
+
+def test_the_library_path_alone_is_enough(sdk: Sdk, runtime: RuntimeFolder, tmp_path: Path) -> None:
+    (tmp_path / "two.hip").write_text(TWO_TARGETS)
+    program = build_program(ProgramPlan(tmp_path, ("two.hip",), "gfx942", ("-w", "-O1")), sdk, runtime)
+    environment = {"LD_LIBRARY_PATH": str(runtime.folder), "HOME": str(tmp_path)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("hipSuccess\n64\n", "")
 
 
 # What C's printf gives for the same calls, in the order of the host's own output.
