@@ -17,11 +17,11 @@ class thread_block {
 
   __device__ static void sync() { __syncthreads(); }
   __device__ static unsigned thread_rank() { return hipport::thread_rank(); }
-  __device__ static unsigned num_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+  __device__ static unsigned num_threads() { return block_threads(); }
   __device__ static unsigned size() { return num_threads(); }
   __device__ static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-  __device__ static dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
-  __device__ static dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
+  __device__ static dim3 thread_index() { return hipport::thread_index(); }
+  __device__ static dim3 group_dim() { return hipport::block_dim(); }
   __device__ static dim3 dim_threads() { return group_dim(); }
   // The workgroup barrier is one instruction: the arrival is part of the wait.
   __device__ static arrival_token barrier_arrive() { return {}; }

@@ -24,16 +24,61 @@ __device__ inline unsigned warp_base() { return __lane_id() & 32u; }
 /// PTX %laneid: 0..31.
 __device__ inline unsigned lane_id() { return __lane_id() & 31u; }
 
+// Model `padded`, chosen for a file by `#define HIPPORT_PADDED` before its includes: every CUDA warp has a wavefront of its
+// own. On 64-lane wavefronts the block is launched with twice the threads (`padded_block`), lanes 32-63 leave the kernel at
+// its start (`is_padding`), and thread numbers count the rest. Blocks are one-dimensional there.
+
+/// CUDA's threadIdx and blockDim.
+#ifdef HIPPORT_PADDED
+__device__ inline uint3 thread_index() {
+  if (__builtin_amdgcn_wavefrontsize() == 32) return make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);
+  return make_uint3((threadIdx.x >> 6) * 32u + (threadIdx.x & 31u), 0u, 0u);
+}
+__device__ inline uint3 block_dim() {
+  if (__builtin_amdgcn_wavefrontsize() == 32) return make_uint3(blockDim.x, blockDim.y, blockDim.z);
+  const unsigned rest = blockDim.x & 63u;
+  return make_uint3((blockDim.x >> 6) * 32u + (rest < 32u ? rest : 32u), 1u, 1u);
+}
+#else
+__device__ inline uint3 thread_index() { return make_uint3(threadIdx.x, threadIdx.y, threadIdx.z); }
+__device__ inline uint3 block_dim() { return make_uint3(blockDim.x, blockDim.y, blockDim.z); }
+#endif
+
+/// In a padded kernel: a lane that only fills up the wavefront.
+__device__ inline bool is_padding() { return __lane_id() >= 32u; }
+
+/// Block size of a launch of a padded kernel. A block of more dimensions gives an invalid configuration.
+__host__ inline dim3 padded_block(dim3 block) {
+  int device = 0, lanes = 64;
+  if (hipGetDevice(&device) != hipSuccess) return block;
+  if (hipDeviceGetAttribute(&lanes, hipDeviceAttributeWarpSize, device) != hipSuccess || lanes == 32) return block;
+  return block.y * block.z == 1 ? dim3(block.x / 32u * 64u + block.x % 32u) : dim3(0, 0, 0);
+}
+/// The bound of __launch_bounds__ for a padded kernel.
+__host__ __device__ constexpr unsigned padded_threads(unsigned threads) {
+#if defined(__HIP_DEVICE_COMPILE__) && !defined(__GFX9__)
+  return threads;
+#else
+  return (threads + 31u) / 32u * 64u;
+#endif
+}
+
+/// Threads of the block.
+__device__ inline unsigned block_threads() {
+  const uint3 size = block_dim();
+  return size.x * size.y * size.z;
+}
 /// Position of the calling thread in its block, x fastest.
 __device__ inline unsigned thread_rank() {
-  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const uint3 index = thread_index(), size = block_dim();
+  return index.x + size.x * (index.y + size.y * index.z);
 }
 
 /// Warp of the block that the thread belongs to (PTX %warpid, which CUDA calls volatile).
 __device__ inline unsigned warp_id() { return thread_rank() >> 5; }
 
 /// Warps of the block, the last one perhaps partial (PTX %nwarpid).
-__device__ inline unsigned n_warps() { return (blockDim.x * blockDim.y * blockDim.z + 31u) >> 5; }
+__device__ inline unsigned n_warps() { return (block_threads() + 31u) >> 5; }
 
 __device__ inline unsigned lanemask_eq() { return 1u << lane_id(); }
 __device__ inline unsigned lanemask_lt() { return (1u << lane_id()) - 1u; }
@@ -51,7 +96,7 @@ __device__ inline unsigned activemask() { return warp_slice(__ballot(1)); }
 
 /// Lanes of the calling warp that the block has: all of them but in a partial last warp.
 __device__ inline unsigned existing_lanes() {
-  const unsigned left = blockDim.x * blockDim.y * blockDim.z - (thread_rank() & ~31u);
+  const unsigned left = block_threads() - (thread_rank() & ~31u);
   return left >= 32u ? full_mask : (1u << left) - 1u;
 }
 

@@ -156,8 +156,8 @@ def device_property(parsed: ParsedFile, context: Context) -> Iterator[Change | F
 
 
 def model(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
-    """Say that a warp model other than logical32 is not carried out."""
-    if context.pass_number != 1 or context.options.warp_model == "logical32":
+    """Say that the model native64 is not carried out."""
+    if context.pass_number != 1 or context.options.warp_model != "native64":
         return
     for start, name in parsed.scan.identifiers:
         if (name in _NAMES or name == b"warpSize") and _is_cuda(parsed, context, start, name):

@@ -29,6 +29,7 @@ _VOTES = re.compile(
 )
 _SHUFFLE = re.compile(rb"(?:hipport::)?_*shfl(?:_sync)?\Z")
 _UNIFORM_NAMES = frozenset((b"blockIdx", b"blockDim", b"gridDim", b"warpSize", b"true", b"false", b"nullptr", b"NULL"))
+_SHARED = re.compile(rb"\b__shared__\s+(?:\w+\s+|\w+<[^;]*?>\s*|__align__\s*\([^)]*\)\s*|[*&]\s*)*(\w+)\s*(?:\[|;|=|,)")
 _LANE_REGISTERS = re.compile(rb"%%?(?:laneid|lanemask|tid)")
 _NUMBER = re.compile(rb"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)[uUlLzZ]*\Z")
 _LANE_FUNCTIONS = re.compile(rb"(?:__)?lane_?id\Z|lanemask_\w+\Z|get_?lane\w*\Z|thread_rank\Z", re.IGNORECASE)
@@ -53,6 +54,7 @@ class Divergence:
         self._function = function
         self._constants = constants or {}
         self._declared: dict[int, set[bytes]] = {}  # scope node -> names
+        self._shared = set(_SHARED.findall(self.text(function)))
         self._declare(function)
         self._levels: dict[tuple[int, bytes], Level] = {}
         assignments = list(self._assignments(function))
@@ -104,7 +106,7 @@ class Divergence:
         name = self.text(node)
         if name == b"threadIdx":
             return Level.LANE
-        if name in _UNIFORM_NAMES:
+        if name in _UNIFORM_NAMES or name in self._shared:  # one place, whoever wrote it
             return Level.UNIFORM
         scope = self._scope(node, name)
         return self._levels.get((scope.id if scope is not None else 0, name), Level.UNIFORM)

@@ -42,6 +42,19 @@ class Function:
         return Divergence(self.parsed, self.fragment, self.node, self.constants)
 
     @cached_property
+    def annotated(self) -> bool:
+        """A device annotation stands before it (the parser does not see those)."""
+        outer = (
+            self.node.parent
+            if self.node.parent is not None and self.node.parent.type == "template_declaration"
+            else self.node
+        )
+        previous = outer.prev_sibling
+        begin = (previous.end_byte if previous is not None else 0) + self.fragment.base
+        head = self.parsed.data[begin : self.node.start_byte + self.fragment.base + 200]
+        return b"__global__" in head or b"__device__" in head
+
+    @cached_property
     def text(self) -> bytes:
         """Its source."""
         return self.parsed.node_text(self.fragment, self.node)
@@ -220,8 +233,11 @@ def partial_mask_run_by_all(parsed: ParsedFile, context: Context) -> Iterator[Ch
 
 def barrier_in_branch(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """``__syncthreads`` where warps, or lanes, decide differently whether it runs."""
+    from hipport.rewrite.transforms.warp_padded import will_pad  # it builds on this module
+
     if context.pass_number != 1:
         return
+    apart = will_pad(parsed, context)
     for function in functions(parsed):
         for call in function.walk("call_expression"):
             if not re.match(rb"__syncthreads(?:_count|_and|_or)?\Z", _callee(function, call)):
@@ -234,6 +250,8 @@ def barrier_in_branch(parsed: ParsedFile, context: Context) -> Iterator[Change |
                 ),
                 None,
             )
+            if branch is not None and branch[0] is Level.WARP and apart:
+                continue
             if branch is not None and context.shared(function.offset(call)):
                 who = "warps" if branch[0] is Level.WARP else "lanes"
                 line = parsed.source.place(function.offset(branch[1])).line
@@ -305,21 +323,44 @@ def _with_converge(parsed: ParsedFile, context: Context, function: Function, bod
     return [context.edit(Span(last, last), text)]
 
 
+_TRY = re.compile(
+    rb"\batomic(?:CAS|Exch)(?:_block|_system)?\s*\(\s*&?\s*([\w.>\-\[\]+ ]*?)\s*,\s*(?:-?\d\w*|[A-Z][A-Z0-9_]*)\s*[,)]"
+)
+
+
 def _attempt(parsed: ParsedFile, function: Function, body: Node) -> Node | None:
-    """The ``if`` of a loop body that tries to take a lock, directly in the body."""
+    """The ``if`` of a loop body that takes a lock by a constant and gives it back, directly in the body."""
     statements = body.named_children if body.type == "compound_statement" else [body]
-    tried: set[bytes] = set()  # variables that hold the result of an attempt
+    tried: dict[bytes, bytes] = {}  # variable that holds the result of an attempt -> the lock
     for statement in statements:
+        text = parsed.node_text(function.fragment, statement)
         if statement.type == "if_statement":
             condition = statement.child_by_field_name("condition")
-            text = parsed.node_text(function.fragment, condition) if condition is not None else b""
-            if _ATOMIC_LOCK.search(text) or set(re.findall(rb"\w+", text)) & tried:
+            test = parsed.node_text(function.fragment, condition) if condition is not None else b""
+            direct = _TRY.search(test)
+            names = [tried[word] for word in re.findall(rb"\w+", test) if word in tried]
+            lock = direct[1] if direct else names[0] if names else b""
+            consequence = statement.child_by_field_name("consequence")
+            if lock and consequence is not None and _gives_back(parsed.node_text(function.fragment, consequence), lock):
                 return statement
-        text = parsed.node_text(function.fragment, statement)
-        match = re.match(rb"[\w\s]*?\b(\w+)\s*=\s*[!(\s]*(?:0\s*==\s*)?atomic(?:CAS|Exch)\w*\s*\(", text)
-        if match:
-            tried.add(match[1])
+        match = re.match(rb"[\w\s]*?\b(\w+)\s*=", text)
+        attempt = _TRY.search(text)
+        if match and attempt:
+            tried[match[1]] = attempt[1]
     return None
+
+
+def _gives_back(section: bytes, lock: bytes) -> bool:
+    """The section stores to the lock again."""
+    names = re.findall(rb"[A-Za-z_]\w*", lock)
+    if not names:
+        return False
+    name = re.escape(names[0])
+    return bool(
+        re.search(rb"atomic(?:Exch|CAS|And|Sub)\w*\s*\(\s*&?\s*" + name + rb"\b", section)
+        or re.search(rb"(?:\*\s*)?\b" + name + rb"\b[\w.>\-\[\]+ ]*=(?!=)", section)
+        or re.search(rb'st\.[^"]*"[^;]*\b' + name + rb"\b", section)
+    )
 
 
 def _leaves(attempt: Node) -> bool:
@@ -363,22 +404,33 @@ _FLAG_WAIT = re.compile(
 )
 
 
+def flag_waits(function: Function) -> Iterator[tuple[Node, str]]:
+    """Loops that only wait for a shared variable to change, with the variable."""
+    shared = set(re.findall(rb"__shared__\s+(?:volatile\s+)?[\w:<>\s,]*?\b(\w+)\s*(?:\[|;|=|,)", function.text))
+    if not shared:
+        return
+    for loop in function.walk("while_statement"):
+        condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
+        if condition is None or body is None or not _idle(function.parsed, function, body):
+            continue
+        match = _FLAG_WAIT.match(function.parsed.node_text(function.fragment, condition).strip())
+        if match and match[1] in shared:
+            yield loop, match[1].decode("utf-8", "replace")
+
+
 def flag_wait(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """A loop that waits for another thread of the block to set a shared variable."""
-    if context.pass_number != 1:
+    from hipport.rewrite.transforms.warp_padded import will_pad  # it builds on this module
+
+    if context.pass_number != 1 or will_pad(parsed, context):
         return
     for function in functions(parsed):
-        shared = set(re.findall(rb"__shared__\s+(?:volatile\s+)?[\w:<>\s,]*?\b(\w+)\s*(?:\[|;|=|,)", function.text))
-        for loop in function.walk("while_statement"):
-            condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
-            if condition is None or body is None or not _idle(parsed, function, body):
-                continue
-            match = _FLAG_WAIT.match(parsed.node_text(function.fragment, condition).strip())
-            if match and match[1] in shared and context.shared(function.offset(loop)):
+        for loop, name in flag_waits(function):
+            if context.shared(function.offset(loop)):
                 yield context.report(
                     function.offset(loop),
-                    f"waits for another thread to change '{match[1].decode()}': if that thread is in the same "
-                    "wavefront (two CUDA warps on CDNA), it never gets to run",
+                    f"waits for another thread to change '{name}': if that thread is in the same wavefront "
+                    "(two CUDA warps on CDNA), it never gets to run",
                     subject="flag wait",
                 )
 
