@@ -182,6 +182,7 @@ Table buffer_opcodes();
 Table matrix_opcodes();
 Table sparse_matrix_opcodes();
 Table wmma_opcodes();
+Table scale_opcodes();
 
 const Op *find_op(const std::string &name); // nullptr when there is none
 size_t op_count();

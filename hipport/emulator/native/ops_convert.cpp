@@ -85,6 +85,15 @@ template <int E, int M> void cvt_sr_f8_f32(LaneArgs &x) {
     }
 }
 
+// Stochastic rounding: random bits below the kept mantissa, then truncation.
+template <int Dropped> u32 add_noise(float f, u32 noise) {
+    u32 x = std::bit_cast<u32>(f);
+    if ((x & 0x7f800000u) == 0x7f800000u) return x;
+    return x + (noise >> (32 - Dropped));
+}
+constexpr auto sr_f16 = [](float f, u32 noise) { return u16(float_to_half_rtz(std::bit_cast<float>(add_noise<13>(f, noise)))); };
+constexpr auto sr_bf16 = [](float f, u32 noise) { return f != f ? u16(float_to_bf16(f)) : u16(add_noise<16>(f, noise) >> 16); };
+
 void v_cvt_pk_bf16_f32(LaneArgs &x) {
     for (int l = 0; l < kLanes; ++l)
         x.out[l] = float_to_bf16(f32::load(x.src[0], l)) | float_to_bf16(f32::load(x.src[1], l)) << 16;
@@ -149,6 +158,8 @@ Table convert_opcodes() {
             return u16(sat(i16(a)) | sat(i16(a >> 16)) << 8);
         }),
         op<b32(b16, b16)>("v_pack_b32_f16", [](u16 a, u16 b) { return u32(a) | u32(b) << 16; }),
+        op<b16(f32, b32)>("v_cvt_sr_f16_f32", sr_f16, kKeepHigh, "f16 denormals truncated"),
+        op<b16(f32, b32)>("v_cvt_sr_bf16_f32", sr_bf16, kKeepHigh),
         op<f32(bf16)>("v_cvt_f32_bf16", [](float a) { return a; }),
         lanes("v_cvt_f32_fp8", cvt_f32_f8<4, 3>, {F, I}),
         lanes("v_cvt_f32_bf8", cvt_f32_f8<5, 2>, {F, I}),

@@ -1,5 +1,6 @@
 // Single-precision vector opcodes. Source: CDNA3 and RDNA3 instruction set manuals; transcendentals are within 1 ulp and flush
 // denormals as the manuals state.
+#include <array>
 #include <limits>
 
 #include "float_math.h"
@@ -99,6 +100,33 @@ constexpr auto cube_ma = [](float x, float y, float z) -> float {
     return 2 * (az >= ax && az >= ay ? z : ay >= ax ? y : x);
 };
 
+// gfx12: the same functions on scalar registers.
+template <class L, class F> const Inst *on_scalar(Wave &w, const Inst *i) {
+    float x = L::load(std::array<u32, 1>{read32(w, i->o[1])}.data(), 0);
+    if (i->o[1].modifiers & kAbs) x = std::fabs(x);
+    if (i->o[1].modifiers & kNeg) x = -x;
+    float r = F{}(x);
+    if (r != r) r = x != x ? quiet(x) : std::bit_cast<float>(0x7fc00000u);
+    if (i->omod) r *= i->omod == 1 ? 2.0f : i->omod == 2 ? 4.0f : 0.5f;
+    if (i->flags & kClamp) r = r != r || r < 0 ? 0.0f : r > 1 ? 1.0f : r;
+    u32 bits;
+    L::store(&bits, 0, r);
+    write32(w, i->o[0], bits);
+    return i + 1;
+}
+template <class L, class F> Op scalar_function(const char *name, F) {
+    return {name, Unit::valu, on_scalar<L, F>, nullptr, {L::type, L::type}, kOwnModifiers | kAlwaysRuns, "1 ulp"};
+}
+constexpr auto exp_f16 = [](float a) { return a != a ? a : float(exp2_double(double(a))); };
+constexpr auto log_f16 = [](float a) {
+    if (a == 0) return -std::numeric_limits<float>::infinity();
+    if (!(a > 0)) return std::numeric_limits<float>::quiet_NaN();
+    return std::isinf(a) ? a : float(log2_double(double(a)));
+};
+constexpr auto rcp_f16 = [](float a) { return 1.0f / a; };
+constexpr auto rsq_f16 = [](float a) { return float(1.0 / std::sqrt(double(a))); };
+constexpr auto sqrt_f16 = [](float a) { return std::sqrt(a); };
+
 } // namespace
 
 Table float_opcodes() {
@@ -171,6 +199,12 @@ Table float_opcodes() {
         op<f32(f32, f32, f32)>("v_div_fixup_f32", [](float a, float b, float c) {
             return div_fixup(a, b, c, -150);
         }),
+        scalar_function<f32>("v_s_exp_f32", exp_f32), scalar_function<f32>("v_s_log_f32", log_f32),
+        scalar_function<f32>("v_s_rcp_f32", rcp_f32), scalar_function<f32>("v_s_rsq_f32", rsq_f32),
+        scalar_function<f32>("v_s_sqrt_f32", sqrt_f32), scalar_function<f16>("v_s_exp_f16", exp_f16),
+        scalar_function<f16>("v_s_log_f16", log_f16), scalar_function<f16>("v_s_rcp_f16", rcp_f16),
+        scalar_function<f16>("v_s_rsq_f16", rsq_f16), scalar_function<f16>("v_s_sqrt_f16", sqrt_f16),
+        arith<f32(f32, f32, f32)>("v_fmac_dx9_zero_f32", [](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); }, kReadsDst),
         arith<f32(f32, f32, f32)>("v_cubeid_f32", cube_id),
         arith<f32(f32, f32, f32)>("v_cubesc_f32", cube_sc),
         arith<f32(f32, f32, f32)>("v_cubetc_f32", cube_tc),

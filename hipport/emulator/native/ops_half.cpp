@@ -2,6 +2,7 @@
 // again are correctly rounded (24 >= 2 * 11 + 2 bits); fma goes through half_fma.
 #include <limits>
 
+#include "float8.h"
 #include "float_math.h"
 
 namespace hipemu {
@@ -75,6 +76,8 @@ Table half_opcodes() {
         op<h16(h16, h16)>("v_maximum_f16", [](u16 a, u16 b) { return h_maximum(a, b); }),
         op<h16(h16, h16, h16)>("v_minimum3_f16", [](u16 a, u16 b, u16 c) { return h_minimum(h_minimum(a, b), c); }),
         op<h16(h16, h16, h16)>("v_maximum3_f16", [](u16 a, u16 b, u16 c) { return h_maximum(h_maximum(a, b), c); }),
+        op<h16(h16, h16, h16)>("v_maximumminimum_f16", [](u16 a, u16 b, u16 c) { return h_minimum(h_maximum(a, b), c); }),
+        op<h16(h16, h16, h16)>("v_minimummaximum_f16", [](u16 a, u16 b, u16 c) { return h_maximum(h_minimum(a, b), c); }),
         arith<f16(f16)>("v_rcp_f16", [](float a) { return 1.0f / a; }, 0, ulp),
         arith<f16(f16)>("v_sqrt_f16", [](float a) { return std::sqrt(a); }, 0, ulp),
         arith<f16(f16)>("v_rsq_f16", [](float a) { return float(1.0 / std::sqrt(double(a))); }, 0, ulp),
@@ -267,6 +270,25 @@ void v_dot2_f32_bf16(LaneArgs &x) {
         f32::store(x.out, l, r);
     }
 }
+template <int E0, int M0, int E1, int M1> void dot4_f8(LaneArgs &x) { // OCP formats: gfx12 only
+    for (int l = 0; l < kLanes; ++l) {
+        float r = f32::load(x.src[2], l);
+        for (int k = 0; k < 32; k += 8) r = std::fma(decode_f8<E0, M0>(x.src[0][l] >> k, false), decode_f8<E1, M1>(x.src[1][l] >> k, false), r);
+        f32::store(x.out, l, r);
+    }
+}
+// Sources are packed pairs whatever op_sel of the 16-bit accumulator says.
+template <class H, class Load> void dot2_narrow(LaneArgs &x, Load load) {
+    for (int l = 0; l < kLanes; ++l) {
+        float r = H::load(x.src[2], l);
+        r = load(x.src[0][l] & 0xffff) * load(x.src[1][l] & 0xffff) + r;
+        r = load(x.src[0][l] >> 16) * load(x.src[1][l] >> 16) + r;
+        H::store(x.out, l, r);
+    }
+}
+void v_dot2_f16_f16(LaneArgs &x) { dot2_narrow<f16>(x, half_to_float); }
+void v_dot2_bf16_bf16(LaneArgs &x) { dot2_narrow<bf16>(x, bf16_to_float); }
+
 void v_pk_mov_b32(LaneArgs &x) {
     bool a_high = x.inst->op_sel & 1, b_high = x.inst->op_sel >> 1 & 1;
     for (int l = 0; l < kLanes; ++l) {
@@ -323,6 +345,12 @@ Table packed_opcodes() {
         pk("v_fma_mixhi_f16", mix_f16<true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
         pk("v_dot2_f32_f16", v_dot2_f32_f16, {F, H, H, F}, 0, dot),
         pk("v_dot2_f32_bf16", v_dot2_f32_bf16, {F, H, H, F}, 0, dot),
+        pk("v_dot4_f32_fp8_fp8", dot4_f8<4, 3, 4, 3>, {F, I, I, F}, 0, dot),
+        pk("v_dot4_f32_fp8_bf8", dot4_f8<4, 3, 5, 2>, {F, I, I, F}, 0, dot),
+        pk("v_dot4_f32_bf8_fp8", dot4_f8<5, 2, 4, 3>, {F, I, I, F}, 0, dot),
+        pk("v_dot4_f32_bf8_bf8", dot4_f8<5, 2, 5, 2>, {F, I, I, F}, 0, dot),
+        lanes("v_dot2_f16_f16", v_dot2_f16_f16, {Type::f16, I, I, Type::f16}, 0, dot),
+        lanes("v_dot2_bf16_bf16", v_dot2_bf16_bf16, {Type::bf16, I, I, Type::bf16}, 0, dot),
         pk("v_dot2_i32_i16", dot_int<16, true>, {I, P, P, I}, kIntegerClamp),
         pk("v_dot2_u32_u16", dot_int<16, false>, {I, P, P, I}, kIntegerClamp),
         pk("v_dot4_i32_i8", dot_int<8, true>, {I, I, I, I}, kIntegerClamp),

@@ -140,6 +140,10 @@ u32 f_bits(float x) { return x == x ? std::bit_cast<u32>(x) : (std::bit_cast<u32
 float sc_min(float a, float b) { return a != a ? b : b != b ? a : a == b ? bits_f(std::bit_cast<u32>(a) | std::bit_cast<u32>(b)) : a < b ? a : b; }
 float sc_max(float a, float b) { return a != a ? b : b != b ? a : a == b ? bits_f(std::bit_cast<u32>(a) & std::bit_cast<u32>(b)) : a > b ? a : b; }
 
+float hf(u32 x) { return half_to_float(x & 0xffff); }
+float sc_minimum(float a, float b) { return a != a ? a : b != b ? b : sc_min(a, b); }
+float sc_maximum(float a, float b) { return a != a ? a : b != b ? b : sc_max(a, b); }
+
 } // namespace
 
 i32 float_to_i32(float);
@@ -346,6 +350,36 @@ Table scalar_opcodes() {
         sop2<u32, u32, u32, keep>("s_add_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) + half_to_float(b & 0xffff)); }),
         sop2<u32, u32, u32, keep>("s_sub_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) - half_to_float(b & 0xffff)); }),
         sop2<u32, u32, u32, keep>("s_mul_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) * half_to_float(b & 0xffff)); }),
+        sop2<u32, u32, u32, keep>("s_min_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_min(bits_f(a), bits_f(b))); }),
+        sop2<u32, u32, u32, keep>("s_max_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_max(bits_f(a), bits_f(b))); }),
+        sop2<u32, u32, u32, keep>("s_minimum_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_minimum(bits_f(a), bits_f(b))); }),
+        sop2<u32, u32, u32, keep>("s_maximum_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_maximum(bits_f(a), bits_f(b))); }),
+        sop2<u32, u32, u32, keep>("s_min_num_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_min(hf(a), hf(b))); }),
+        sop2<u32, u32, u32, keep>("s_max_num_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_max(hf(a), hf(b))); }),
+        sop2<u32, u32, u32, keep>("s_minimum_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_minimum(hf(a), hf(b))); }),
+        sop2<u32, u32, u32, keep>("s_maximum_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_maximum(hf(a), hf(b))); }),
+        sop1<u32, u32, keep>("s_ceil_f16", [](Wave &, u32 a) { return float_to_half(std::ceil(hf(a))); }),
+        sop1<u32, u32, keep>("s_floor_f16", [](Wave &, u32 a) { return float_to_half(std::floor(hf(a))); }),
+        sop1<u32, u32, keep>("s_trunc_f16", [](Wave &, u32 a) { return float_to_half(std::trunc(hf(a))); }),
+        sop1<u32, u32, keep>("s_rndne_f16", [](Wave &, u32 a) { return float_to_half(std::nearbyint(hf(a))); }),
+        salu("s_fmac_f16", [](Wave &w, const Inst *i) -> const Inst * {
+            write32(w, i->o[0], float_to_half(half_fma(hf(read32(w, i->o[1])), hf(read32(w, i->o[2])), hf(read32(w, i->o[0])))));
+            return i + 1;
+        }, {Type::f16, Type::f16, Type::f16}),
+        sopc<u32>("s_cmp_lt_f16", [](u32 a, u32 b) { return hf(a) < hf(b); }),
+        sopc<u32>("s_cmp_eq_f16", [](u32 a, u32 b) { return hf(a) == hf(b); }),
+        sopc<u32>("s_cmp_le_f16", [](u32 a, u32 b) { return hf(a) <= hf(b); }),
+        sopc<u32>("s_cmp_gt_f16", [](u32 a, u32 b) { return hf(a) > hf(b); }),
+        sopc<u32>("s_cmp_lg_f16", [](u32 a, u32 b) { return hf(a) < hf(b) || hf(a) > hf(b); }),
+        sopc<u32>("s_cmp_ge_f16", [](u32 a, u32 b) { return hf(a) >= hf(b); }),
+        sopc<u32>("s_cmp_o_f16", [](u32 a, u32 b) { return hf(a) == hf(a) && hf(b) == hf(b); }),
+        sopc<u32>("s_cmp_u_f16", [](u32 a, u32 b) { return hf(a) != hf(a) || hf(b) != hf(b); }),
+        sopc<u32>("s_cmp_nge_f16", [](u32 a, u32 b) { return !(hf(a) >= hf(b)); }),
+        sopc<u32>("s_cmp_nlg_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b) || hf(a) > hf(b)); }),
+        sopc<u32>("s_cmp_ngt_f16", [](u32 a, u32 b) { return !(hf(a) > hf(b)); }),
+        sopc<u32>("s_cmp_nle_f16", [](u32 a, u32 b) { return !(hf(a) <= hf(b)); }),
+        sopc<u32>("s_cmp_neq_f16", [](u32 a, u32 b) { return !(hf(a) == hf(b)); }),
+        sopc<u32>("s_cmp_nlt_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b)); }),
         salu("s_fmac_f32", [](Wave &w, const Inst *i) -> const Inst * {
             write32(w, i->o[0], f_bits(std::fma(bits_f(read32(w, i->o[1])), bits_f(read32(w, i->o[2])), bits_f(read32(w, i->o[0])))));
             return i + 1;
@@ -373,6 +407,13 @@ Table scalar_opcodes() {
         sopc<u32>("s_cmp_neq_f32", [](u32 a, u32 b) { return !(bits_f(a) == bits_f(b)); }),
         sopc<u32>("s_cmp_nlt_f32", [](u32 a, u32 b) { return !(bits_f(a) < bits_f(b)); }),
     });
+    // Constants of the floating-point rows are floats of their width.
+    for (Op &row : t) {
+        std::string_view name(row.name);
+        auto ends = [&](std::string_view suffix) { return name.size() >= suffix.size() && name.substr(name.size() - suffix.size()) == suffix; };
+        if (ends("_f16")) for (Type &type : row.types) type = Type::f16;
+        else if (ends("_f32")) for (Type &type : row.types) type = Type::f32;
+    }
     return t;
 }
 

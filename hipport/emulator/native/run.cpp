@@ -471,8 +471,12 @@ hipemu_status run_single_wave(Device &device, const Program &program, hipemu_wav
     launch.kernel = &kernel;
     launch.options = device.options;
     launch.options.checks = 0;
-    Slot slot(1, state.lds_bytes, 0);
+    static thread_local std::unique_ptr<Slot> kept; // mapping fresh memory would cost more than the instruction
+    if (!kept || kept->lds_bytes < state.lds_bytes) kept = std::make_unique<Slot>(1, std::max(state.lds_bytes, 65536u), 0);
+    Slot &slot = *kept;
     Workgroup &g = slot.group;
+    g.waves.clear();
+    g.arrived = g.phase = 0;
     g.launch = &launch;
     g.program = &program;
     g.target = program.target;
@@ -489,6 +493,14 @@ hipemu_status run_single_wave(Device &device, const Program &program, hipemu_wav
     std::memcpy(w.s, state.sgpr, sizeof state.sgpr);
     std::memcpy(static_cast<void *>(w.v), state.vgpr, sizeof state.vgpr);
     w.scc = state.scc & 1;
+    w.index_mode = 0;
+    w.stop = Stop::running;
+    w.instructions = w.stores = 0;
+    w.polls = w.clock_reads = 0;
+    w.signalled_phase = ~0u;
+    w.scratch_bytes = 0;
+    w.checks = 0;
+    w.next = nullptr;
     set_mode(w, state.mode);
     u32 saved = _mm_getcsr();
     _mm_setcsr(0x1f80);

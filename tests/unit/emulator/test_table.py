@@ -29,7 +29,7 @@ def texts_of(op: Opcode, wave_size: int) -> list[str]:
         if kind == "mask":
             parts.append("vcc" if index == 0 and wave_size == 64 else "vcc_lo" if index == 0 else mask)
         else:
-            letter = "v" if op.unit == "valu" else "s"
+            letter = "v" if op.unit == "valu" and not op.mnemonic.startswith("v_s_") else "s"
             at += at % 2
             parts.append(f"{letter}{at}" if width == 1 else f"{letter}[{at}:{at + 1}]")
             at += width
