@@ -41,6 +41,13 @@ template <class V> inline V fmed3(bool on, V a, V b, V c) {
     V m = fmax_number(fmax_number(a, b), c);
     return m == a ? fmax_number(b, c) : m == b ? fmax_number(a, c) : fmax_number(a, b);
 }
+// gfx12's min_num/max_num are IEEE 754-2019 minimumNumber/maximumNumber: a number wins over any NaN, signalling or not; of two
+// NaNs the first, made quiet.
+template <class V> inline V fmin_num(V a, V b) { return is_nan(a) && is_nan(b) ? quiet(a) : fmin_number(a, b); }
+template <class V> inline V fmax_num(V a, V b) { return is_nan(a) && is_nan(b) ? quiet(a) : fmax_number(a, b); }
+template <class V> inline V fmed3_num(V a, V b, V c) {
+    return is_nan(a) || is_nan(b) || is_nan(c) ? fmin_num(fmin_num(a, b), c) : fmed3(false, a, b, c);
+}
 // IEEE 754-2019 minimum/maximum: NaN propagates.
 template <class V> inline V fminimum(V a, V b) { return a != a ? quiet(a) : b != b ? quiet(b) : fmin_number(a, b); }
 template <class V> inline V fmaximum(V a, V b) { return a != a ? quiet(a) : b != b ? quiet(b) : fmax_number(a, b); }

@@ -157,7 +157,7 @@ Table convert_opcodes() {
             auto sat = [](i32 v) { return u16(v < 0 ? 0 : v > 255 ? 255 : v); };
             return u16(sat(i16(a)) | sat(i16(a >> 16)) << 8);
         }),
-        op<b32(b16, b16)>("v_pack_b32_f16", [](u16 a, u16 b) { return u32(a) | u32(b) << 16; }),
+        op<b32(h16, h16)>("v_pack_b32_f16", [](u16 a, u16 b) { return u32(a) | u32(b) << 16; }),
         op<b16(f32, b32)>("v_cvt_sr_f16_f32", sr_f16, kKeepHigh, "f16 denormals truncated"),
         op<b16(f32, b32)>("v_cvt_sr_bf16_f32", sr_bf16, kKeepHigh),
         op<f32(bf16)>("v_cvt_f32_bf16", [](float a) { return a; }),

@@ -32,6 +32,11 @@ u16 h_med3(bool on, u16 a, u16 b, u16 c) {
     float m = half_bits(h_max(h_max(a, b), c));
     return m == half_bits(a) ? h_max(b, c) : m == half_bits(b) ? h_max(a, c) : h_max(a, b);
 }
+u16 h_min_num(u16 a, u16 b) { return h_nan(a) && h_nan(b) ? u16(a | 0x200) : h_min(a, b); }
+u16 h_max_num(u16 a, u16 b) { return h_nan(a) && h_nan(b) ? u16(a | 0x200) : h_max(a, b); }
+u16 h_med3_num(u16 a, u16 b, u16 c) {
+    return h_nan(a) || h_nan(b) || h_nan(c) ? h_min_num(h_min_num(a, b), c) : h_med3(false, a, b, c);
+}
 u16 h_minimum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(b | 0x200) : h_min(a, b); }
 u16 h_maximum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(b | 0x200) : h_max(a, b); }
 
@@ -60,18 +65,18 @@ Table half_opcodes() {
         arith<f16(f16, f16, f16)>("v_madak_f16", [](float a, float b, float k) { return half_to_float(float_to_half(a * b)) + k; }),
         op<h16(h16, h16)>("v_min_f16", [](const LaneArgs &x, u16 a, u16 b) { return h_min(ieee(x), a, b); }),
         op<h16(h16, h16)>("v_max_f16", [](const LaneArgs &x, u16 a, u16 b) { return h_max(ieee(x), a, b); }),
-        op<h16(h16, h16)>("v_min_num_f16", [](u16 a, u16 b) { return h_min(true, a, b); }),
-        op<h16(h16, h16)>("v_max_num_f16", [](u16 a, u16 b) { return h_max(true, a, b); }),
+        op<h16(h16, h16)>("v_min_num_f16", [](u16 a, u16 b) { return h_min_num(a, b); }),
+        op<h16(h16, h16)>("v_max_num_f16", [](u16 a, u16 b) { return h_max_num(a, b); }),
         op<h16(h16, h16, h16)>("v_min3_f16", [](const LaneArgs &x, u16 a, u16 b, u16 c) { return h_min(ieee(x), h_min(ieee(x), a, b), c); }, kKeepHigh),
         op<h16(h16, h16, h16)>("v_max3_f16", [](const LaneArgs &x, u16 a, u16 b, u16 c) { return h_max(ieee(x), h_max(ieee(x), a, b), c); }, kKeepHigh),
         op<h16(h16, h16, h16)>("v_med3_f16", [](const LaneArgs &x, u16 a, u16 b, u16 c) { return h_med3(ieee(x), a, b, c); }, kKeepHigh),
-        op<h16(h16, h16, h16)>("v_min3_num_f16", [](u16 a, u16 b, u16 c) { return h_min(true, h_min(true, a, b), c); }),
-        op<h16(h16, h16, h16)>("v_max3_num_f16", [](u16 a, u16 b, u16 c) { return h_max(true, h_max(true, a, b), c); }),
-        op<h16(h16, h16, h16)>("v_med3_num_f16", [](u16 a, u16 b, u16 c) { return h_med3(true, a, b, c); }),
+        op<h16(h16, h16, h16)>("v_min3_num_f16", [](u16 a, u16 b, u16 c) { return h_min_num(h_min_num(a, b), c); }),
+        op<h16(h16, h16, h16)>("v_max3_num_f16", [](u16 a, u16 b, u16 c) { return h_max_num(h_max_num(a, b), c); }),
+        op<h16(h16, h16, h16)>("v_med3_num_f16", [](u16 a, u16 b, u16 c) { return h_med3_num(a, b, c); }),
         op<h16(h16, h16, h16)>("v_maxmin_f16", [](const LaneArgs &x, u16 a, u16 b, u16 c) { return h_min(ieee(x), h_max(ieee(x), a, b), c); }),
         op<h16(h16, h16, h16)>("v_minmax_f16", [](const LaneArgs &x, u16 a, u16 b, u16 c) { return h_max(ieee(x), h_min(ieee(x), a, b), c); }),
-        op<h16(h16, h16, h16)>("v_maxmin_num_f16", [](u16 a, u16 b, u16 c) { return h_min(true, h_max(true, a, b), c); }),
-        op<h16(h16, h16, h16)>("v_minmax_num_f16", [](u16 a, u16 b, u16 c) { return h_max(true, h_min(true, a, b), c); }),
+        op<h16(h16, h16, h16)>("v_maxmin_num_f16", [](u16 a, u16 b, u16 c) { return h_min_num(h_max_num(a, b), c); }),
+        op<h16(h16, h16, h16)>("v_minmax_num_f16", [](u16 a, u16 b, u16 c) { return h_max_num(h_min_num(a, b), c); }),
         op<h16(h16, h16)>("v_minimum_f16", [](u16 a, u16 b) { return h_minimum(a, b); }),
         op<h16(h16, h16)>("v_maximum_f16", [](u16 a, u16 b) { return h_maximum(a, b); }),
         op<h16(h16, h16, h16)>("v_minimum3_f16", [](u16 a, u16 b, u16 c) { return h_minimum(h_minimum(a, b), c); }),
@@ -330,8 +335,8 @@ Table packed_opcodes() {
         pk_h2("v_pk_mul_f16", [](float a, float b) { return a * b; }),
         pk_b2("v_pk_min_f16", [](bool on, u16 a, u16 b) { return h_min(on, a, b); }),
         pk_b2("v_pk_max_f16", [](bool on, u16 a, u16 b) { return h_max(on, a, b); }),
-        pk_b2("v_pk_min_num_f16", [](bool, u16 a, u16 b) { return h_min(true, a, b); }),
-        pk_b2("v_pk_max_num_f16", [](bool, u16 a, u16 b) { return h_max(true, a, b); }),
+        pk_b2("v_pk_min_num_f16", [](bool, u16 a, u16 b) { return h_min_num(a, b); }),
+        pk_b2("v_pk_max_num_f16", [](bool, u16 a, u16 b) { return h_max_num(a, b); }),
         pk_b2("v_pk_minimum_f16", [](bool, u16 a, u16 b) { return h_minimum(a, b); }),
         pk_b2("v_pk_maximum_f16", [](bool, u16 a, u16 b) { return h_maximum(a, b); }),
         pk_b3("v_pk_minimum3_f16", [](u16 a, u16 b, u16 c) { return h_minimum(h_minimum(a, b), c); }),
