@@ -20,8 +20,14 @@ class thread_block {
   __device__ static unsigned num_threads() { return block_threads(); }
   __device__ static unsigned size() { return num_threads(); }
   __device__ static dim3 group_index() { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
-  __device__ static dim3 thread_index() { return hipport::thread_index(); }
-  __device__ static dim3 group_dim() { return hipport::block_dim(); }
+  __device__ static dim3 thread_index() {
+    const auto i = hipport::thread_index();
+    return dim3(i.x, i.y, i.z);
+  }
+  __device__ static dim3 group_dim() {
+    const auto d = hipport::block_dim();
+    return dim3(d.x, d.y, d.z);
+  }
   __device__ static dim3 dim_threads() { return group_dim(); }
   // The workgroup barrier is one instruction: the arrival is part of the wait.
   __device__ static arrival_token barrier_arrive() { return {}; }
