@@ -16,14 +16,17 @@ from hipport.syntax import Fragment, ParsedFile
 
 
 class Level(IntEnum):
-    """How far a value may differ. INDEX is the thread index itself, with whole warps in aligned runs of 32."""
+    """How far a value may differ. The two INDEX levels are the thread index itself, give or take whole warps."""
 
     UNIFORM = 0  # the same in the whole block
-    WARP = 1  # the same in each warp
-    INDEX = 2  # threadIdx.x as such: varies by lane, but compares and divides evenly at multiples of 32
-    LANE = 3  # may differ from lane to lane
+    WAVEFRONT = 1  # the same in each aligned run of 64 threads
+    WARP = 2  # the same in each warp
+    INDEX = 3  # threadIdx.x give or take multiples of 64: compares and divides evenly at multiples of 64
+    INDEX32 = 4  # threadIdx.x give or take multiples of 32
+    LANE = 5  # may differ from lane to lane
 
 
+_INDEX = (Level.INDEX, Level.INDEX32)
 _VOTES = re.compile(
     rb"(?:hipport::)?_*(?:ballot|any|all|uni|activemask|match_all|reduce_\w+?)(?:_sync)?\Z|__syncthreads_(?:count|and|or)\Z"
 )
@@ -100,7 +103,7 @@ class Divergence:
 
     def _children(self, node: Node) -> Level:
         level = max((self.level(child) for child in node.named_children), default=Level.UNIFORM)
-        return Level.LANE if level is Level.INDEX else level
+        return Level.LANE if level in _INDEX else level
 
     def _name(self, node: Node) -> Level:
         name = self.text(node)
@@ -142,7 +145,9 @@ class Divergence:
         if base is None or member is None:
             return Level.UNIFORM
         if self.text(base) == b"threadIdx":
-            return Level.INDEX if self.text(member) == b"x" else Level.LANE
+            if self.text(member) == b"x":
+                return Level.INDEX
+            return Level.LANE if _narrow_rows(self._parsed.data, self._constants) else Level.WARP
         return self.level(base)
 
     def _call(self, node: Node) -> Level:
@@ -165,7 +170,7 @@ class Divergence:
         if last in (b"min", b"max", b"abs"):
             return self._children(node)
         level = max((self.level(value) for value in values), default=Level.UNIFORM)
-        return Level.LANE if level is Level.INDEX else level
+        return Level.LANE if level in _INDEX else level
 
     def number(self, node: Node) -> int | None:
         """Value of an integer constant expression that is written out or named in the file."""
@@ -197,22 +202,18 @@ class Divergence:
         a, b = self.level(left), self.level(right)
         operator = self._operator(node)
         number = self.number(right)
-        if a is Level.INDEX and number is not None and number > 0:
-            aligned = number % 32 == 0
-            if operator == b"/" and aligned:
-                return Level.WARP
-            if operator == b">>" and number >= 5:
-                return Level.WARP
-            if operator in (b"<", b">=") and aligned:
-                return Level.WARP
-            if operator in (b"<=", b">") and (number + 1) % 32 == 0:
-                return Level.WARP
-            if operator in (b"%", b"+", b"-") and aligned:
-                return Level.INDEX  # a multiple of a warp away: still whole warps in aligned runs
-        if operator == b"&" and number is not None and a is Level.INDEX and number & 31 == 0:
-            return Level.WARP
+        if a in _INDEX and number is not None and number > 0:
+            step = {b"/": number, b"<": number, b">=": number, b"<=": number + 1, b">": number + 1}.get(operator, 0)
+            if operator == b">>":
+                step = 1 << min(number, 31)
+            elif operator == b"&":
+                step = number & -number  # the lowest bit that is kept
+            if step and step % 32 == 0:
+                return Level.WAVEFRONT if a is Level.INDEX and step % 64 == 0 else Level.WARP
+            if operator in (b"%", b"+", b"-") and number % 32 == 0:  # still whole warps in aligned runs
+                return Level.INDEX if a is Level.INDEX and number % 64 == 0 else Level.INDEX32
         level = max(a, b)
-        return Level.LANE if level is Level.INDEX else level
+        return Level.LANE if level in _INDEX else level
 
     # -- assignments and control ---------------------------------------------------------------------------------------
     def _assignments(self, function: Node) -> Iterator[tuple[bytes, Node | None, Node]]:
@@ -254,10 +255,30 @@ class Divergence:
                 initial = parent.child_by_field_name("initializer")
                 if child != initial:
                     level = self.level(condition)
-                    yield (Level.LANE if level is Level.INDEX else level), parent
+                    yield (Level.LANE if level in _INDEX else level), parent
             child, parent = parent, parent.parent
 
 
+def _narrow_rows(data: bytes, constants: dict[bytes, int]) -> bool:
+    """Some launch of the file has blocks of several rows that are no whole warps, so that threadIdx.y splits a warp.
+
+    A block whose width is not known is taken to be as wide as a warp: that is what ``threadIdx.y`` is mostly used for.
+    """
+    for launch in _LAUNCH.finditer(data):
+        block = launch[1].strip()
+        declared = re.search(rb"\bdim3\s+(?:const\s+)?" + re.escape(block) + rb"\s*[({]([^;]*)[)}]", data)
+        text = declared[1] if declared else block.removeprefix(b"dim3").strip(b" ({") if b"dim3" in block else b""
+        parts = text.split(b",")
+        if len(parts) < 2 or parts[1].strip(b" )}") == b"1":
+            continue
+        width = parts[0].strip()
+        number = int(width) if width.isdigit() else constants.get(width)
+        if number is not None and number % 32:
+            return True
+    return False
+
+
+_LAUNCH = re.compile(rb"<<<[^;]*?(?:\([^;()]*\)|[^;,()])*,\s*((?:[\w.:]+\s*)?(?:[({][^;(){}]*[)}])?)\s*[,>]")
 _SCOPES = frozenset(
     ("compound_statement", "for_statement", "function_definition", "lambda_expression", "for_range_loop")
 )

@@ -246,7 +246,7 @@ def barrier_in_branch(parsed: ParsedFile, context: Context) -> Iterator[Change |
                 (
                     (level, node)
                     for level, node in function.divergence.branches(call, function.node)
-                    if level is not Level.UNIFORM
+                    if level >= Level.WARP
                 ),
                 None,
             )

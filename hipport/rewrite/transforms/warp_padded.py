@@ -81,17 +81,29 @@ def _reason(parsed: ParsedFile, context: Context) -> str:
         return "asked for in a comment"
     if b"<<<" not in parsed.data or any(include.path.startswith('"') for include in parsed.scan.includes):
         return ""
-    return next((reason for function in functions(parsed) if (reason := _waits(parsed, function))), "")
+    everything = functions(parsed)
+    barriers = {function.name for function in everything if _is_barrier_call(function)}
+    return next((reason for function in everything if (reason := _waits(parsed, function, barriers))), "")
 
 
-def _waits(parsed: ParsedFile, function: Function) -> str:
+def _is_barrier_call(function: Function) -> bool:
+    """The function is a barrier under a name of its own: it waits unconditionally."""
+    return any(
+        _is_barrier(function.parsed.node_text(function.fragment, node))
+        and not any(True for _ in function.divergence.branches(node, function.node))
+        for node in function.walk("call_expression", "gnu_asm_expression")
+    )
+
+
+def _waits(parsed: ParsedFile, function: Function, named: set[bytes]) -> str:
     """Why two warps of one wavefront would wait for each other in this function, empty when they would not."""
     if b"__global__" not in function.text and b"__device__" not in function.text and not function.annotated:
         return ""
     barriers = [
         node
         for node in function.walk("call_expression", "gnu_asm_expression")
-        if _is_barrier(parsed.node_text(function.fragment, node))
+        if _is_barrier(text := parsed.node_text(function.fragment, node))
+        or text.split(b"(")[0].rsplit(b"::", 1)[-1].split(b"<")[0].strip() in named
     ]
     for node in barriers:
         levels = {level for level, _ in function.divergence.branches(node, function.node)}
