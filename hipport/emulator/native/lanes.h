@@ -208,7 +208,7 @@ template <class D, class... S> struct Signature<D(S...)> {
 // A row whose result is f(sources).
 // F is called as F{}: a lambda without captures, not the name of a function.
 template <class Sig, class F> Op op(const char *name, F, u32 flags = 0, const char *exactness = "exact") {
-    static_assert(std::is_empty_v<F>);
+    static_assert(std::is_empty_v<F>); // F is made anew in the loop: a lambda without captures
     return {name, Unit::valu, run_vector, &Signature<Sig>::template lanes<F>, Signature<Sig>::types(), flags, exactness};
 }
 template <class Sig, class F> Op arith(const char *name, F, u32 flags = 0, const char *exactness = "exact") {

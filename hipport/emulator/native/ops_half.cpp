@@ -216,14 +216,7 @@ template <bool High> void mix_f16(LaneArgs &x) {
     const u32 *old = x.wave->v[x.inst->o[0].index].lane;
     for (int l = 0; l < kLanes; ++l) {
         float a = mix_source(x, 0, l), b = mix_source(x, 1, l), c = mix_source(x, 2, l);
-        // One rounding: the exact product fits a double, and round to odd keeps the last rounding honest.
-        double p = double(a) * double(b), s = p + c, bb = s - p, error = (p - (s - bb)) + (c - bb);
-        u64 bits = std::bit_cast<u64>(s);
-        if (error != 0 && s - s == 0) {
-            if ((error < 0) == (s > 0)) --bits;
-            bits |= 1;
-        }
-        float r = double_to_float_odd(std::bit_cast<double>(bits));
+        float r = std::fma(a, b, c); // rounds to f32, then to half: LLVM selects it for fptrunc(fma)
         u32 h = float_to_half(mix_clamp(x, r));
         x.out[l] = High ? (old[l] & 0xffff) | h << 16 : (old[l] & 0xffff0000u) | h;
     }
