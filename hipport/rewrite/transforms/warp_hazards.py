@@ -232,32 +232,25 @@ def partial_mask_run_by_all(parsed: ParsedFile, context: Context) -> Iterator[Ch
 
 
 def barrier_in_branch(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
-    """``__syncthreads`` where warps, or lanes, decide differently whether it runs."""
+    """``__syncthreads`` where warps decide differently whether it runs (lanes may not, in CUDA either)."""
     from hipport.rewrite.transforms.warp_padded import will_pad  # it builds on this module
 
-    if context.pass_number != 1:
+    if context.pass_number != 1 or will_pad(parsed, context):
         return
-    apart = will_pad(parsed, context)
     for function in functions(parsed):
+        if b"__syncthreads" not in function.text:
+            continue
         for call in function.walk("call_expression"):
             if not re.match(rb"__syncthreads(?:_count|_and|_or)?\Z", _callee(function, call)):
                 continue
-            branch = next(
-                (
-                    (level, node)
-                    for level, node in function.divergence.branches(call, function.node)
-                    if level >= Level.WARP
-                ),
-                None,
-            )
-            if branch is not None and branch[0] is Level.WARP and apart:
-                continue
-            if branch is not None and context.shared(function.offset(call)):
-                who = "warps" if branch[0] is Level.WARP else "lanes"
-                line = parsed.source.place(function.offset(branch[1])).line
+            branches = list(function.divergence.branches(call, function.node))
+            by_warp = next((node for level, node in branches if level is Level.WARP), None)
+            lanes = any(level is Level.LANE for level, _ in branches)
+            if by_warp is not None and not lanes and context.shared(function.offset(call)):
+                line = parsed.source.place(function.offset(by_warp)).line
                 yield context.report(
                     function.offset(call),
-                    f"barrier inside a branch that {who} decide differently (line {line}): "
+                    f"barrier inside a branch that warps decide differently (line {line}): "
                     "two warps of one wavefront must meet at the same barrier",
                     subject="__syncthreads",
                 )
