@@ -105,3 +105,41 @@ def test_rounding_to_nearest_even(name: str) -> None:
             assert 0.0 in best
         else:
             assert got in want, (x[lane], got, want)
+
+
+@pytest.mark.parametrize(("a", "b"), [("fp8", "fp8"), ("fp8", "bf8"), ("bf8", "fp8"), ("bf8", "bf8")])
+def test_dot_product_of_four(a: str, b: str) -> None:
+    rng = np.random.default_rng(4)
+    left, right = rng.choice(codes(a), (4, 64)), rng.choice(codes(b), (4, 64))
+    state = WaveState.of("gfx1201")
+    for k in range(4):
+        state.vgpr[1] |= (left[k] << 8 * k).astype(np.uint32)
+        state.vgpr[2] |= (right[k] << 8 * k).astype(np.uint32)
+    c = rng.integers(-50, 50, 64).astype(np.float64)
+    state.vgpr[3] = floats(c)
+    after = Snippets("gfx1201", [f"v_dot4_f32_{a}_{b} v0, v1, v2, v3"]).run(0, state)
+    products = np.array([[value(a, int(left[k, n])) * value(b, int(right[k, n])) for n in range(64)] for k in range(4)])
+    lanes = slice(0, 32)
+    scale = np.abs(products).sum(0) + np.abs(c)
+    assert (np.abs(after.vgpr[0].view(np.float32) - (products.sum(0) + c)) <= 1e-6 * scale)[lanes].all()
+
+
+@pytest.mark.parametrize(("name", "kept"), [("f16", 10), ("bf16", 7)])
+def test_stochastic_rounding(name: str, kept: int) -> None:
+    """Random bits 0 truncate, all ones round up whatever is not exact; a value that fits stays."""
+    rng = np.random.default_rng(5)
+    x = np.abs(rng.standard_normal(64)).astype(np.float32) + np.float32(0.5)
+    mask = np.uint32(0xFFFFFFFF << (23 - kept) & 0xFFFFFFFF)
+    x[:8] = (x[:8].view(np.uint32) & mask).view(np.float32)
+    down = (x.view(np.uint32) & mask).view(np.float32)
+    up = np.where(down == x, x, (down.view(np.uint32) + np.uint32(1 << (23 - kept))).view(np.float32))
+    for noise, want in ((0, down), (0xFFFFFFFF, up)):
+        state = WaveState.of(TARGET)
+        state.vgpr[1], state.vgpr[2], state.vgpr[0] = x.view(np.uint32), noise, 0xABCD0000
+        after = Snippets(TARGET, [f"v_cvt_sr_{name}_f32 v0, v1, v2"]).run(0, state).vgpr[0]
+        low = (after & 0xFFFF).astype(np.uint16)
+        got = (
+            low.view(np.float16).astype(np.float32) if name == "f16" else (low.astype(np.uint32) << 16).view(np.float32)
+        )
+        assert (got == want).all()
+        assert (after >> 16 == 0xABCD).all()
