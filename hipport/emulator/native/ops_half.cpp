@@ -275,12 +275,16 @@ template <int E0, int M0, int E1, int M1> void dot4_f8(LaneArgs &x) { // OCP for
         f32::store(x.out, l, r);
     }
 }
-// Sources are packed pairs whatever op_sel of the 16-bit accumulator says.
+// The accumulator has 16 bits and every step rounds to it.
 template <class H, class Load> void dot2_narrow(LaneArgs &x, Load load) {
+    auto round = [](float f) {
+        u32 bits;
+        H::store(&bits, 0, f == f ? f : std::bit_cast<float>(0x7fc00000u));
+        return H::load(&bits, 0);
+    };
     for (int l = 0; l < kLanes; ++l) {
         float r = H::load(x.src[2], l);
-        r = load(x.src[0][l] & 0xffff) * load(x.src[1][l] & 0xffff) + r;
-        r = load(x.src[0][l] >> 16) * load(x.src[1][l] >> 16) + r;
+        for (int s = 0; s < 32; s += 16) r = round(round(load(x.src[0][l] >> s & 0xffff) * load(x.src[1][l] >> s & 0xffff)) + r);
         H::store(x.out, l, r);
     }
 }

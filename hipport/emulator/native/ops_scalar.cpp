@@ -141,8 +141,8 @@ float sc_min(float a, float b) { return a != a ? b : b != b ? a : a == b ? bits_
 float sc_max(float a, float b) { return a != a ? b : b != b ? a : a == b ? bits_f(std::bit_cast<u32>(a) & std::bit_cast<u32>(b)) : a > b ? a : b; }
 
 float hf(u32 x) { return half_to_float(x & 0xffff); }
-float sc_minimum(float a, float b) { return a != a ? a : b != b ? b : sc_min(a, b); }
-float sc_maximum(float a, float b) { return a != a ? a : b != b ? b : sc_max(a, b); }
+float sc_minimum(float a, float b) { return a != a ? quiet(a) : b != b ? quiet(b) : sc_min(a, b); }
+float sc_maximum(float a, float b) { return a != a ? quiet(a) : b != b ? quiet(b) : sc_max(a, b); }
 
 } // namespace
 
