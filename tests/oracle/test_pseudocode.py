@@ -18,6 +18,7 @@ def problems(outcomes: list[Outcome]) -> list[str]:
 
 
 @pytest.mark.sdk
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_vector_opcodes_do_what_the_manual_says(target: str) -> None:
     outcomes = list(vector_outcomes(target))
@@ -26,6 +27,7 @@ def test_vector_opcodes_do_what_the_manual_says(target: str) -> None:
 
 
 @pytest.mark.sdk
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_scalar_opcodes_do_what_the_manual_says(target: str) -> None:
     outcomes = list(scalar_outcomes(target))
@@ -37,6 +39,7 @@ LEAST_MEMORY = {"gfx90a": 250, "gfx942": 255, "gfx950": 255, "gfx1100": 240, "gf
 
 
 @pytest.mark.sdk
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 def test_lds_and_memory_opcodes_do_what_the_manual_says(target: str) -> None:
     outcomes = list(memory_outcomes(target))
