@@ -66,6 +66,7 @@ const std::vector<AtomicRow> &atomic_rows() {
         {"inc", "inc_u32", "inc_u32", each<u32, F(m >= d ? 0 : m + 1)>, 4, false},
         {"dec", "dec_u32", "dec_u32", each<u32, F(m == 0 || m > d ? d : m - 1)>, 4, false},
         {"csub", "sub_clamp_u32", "sub_clamp_u32", each<u32, F(m < d ? 0 : m - d)>, 4, false},
+        {"csub_u32", "csub_u32", "", each<u32, F(m < d ? 0 : m - d)>, 4, false},
         {"cond_sub", "cond_sub_u32", "cond_sub_u32", each<u32, F(m >= d ? m - d : m)>, 4, false},
         {"add_f32", "add_f32", "add_f32", each<float, F(m + d)>, 4, true},
         {"fmin", "min_f32", "min_f32", each<float, F(fmin_ieee(true, m, d))>, 4, true},
@@ -90,6 +91,8 @@ const std::vector<AtomicRow> &atomic_rows() {
         {"dec_x2", "dec_u64", "dec_u64", each<u64, F(m == 0 || m > d ? d : m - 1)>, 8, false},
         {"add_f64", "add_f64", "add_f64", each<double, F(m + d)>, 8, true},
         {"min_f64", "min_f64", "min_f64", each<double, F(fmin_ieee(true, m, d))>, 8, true},
+        {"min_num_f64", "min_num_f64", "min_num_f64", each<double, F(fmin_num(m, d))>, 8, true},
+        {"max_num_f64", "max_num_f64", "max_num_f64", each<double, F(fmax_num(m, d))>, 8, true},
         {"max_f64", "max_f64", "max_f64", each<double, F(fmax_ieee(true, m, d))>, 8, true},
     };
     return rows;
