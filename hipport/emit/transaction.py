@@ -15,6 +15,7 @@ import json
 import os
 import shutil
 import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -242,13 +243,29 @@ def hash_file(path: Path) -> str:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Deliver Ctrl-C and termination after the block: it takes milliseconds and must not be cut in half."""
-    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    """Deliver Ctrl-C and termination after the block: it takes milliseconds and must not be cut in half.
+
+    In the main thread the signals' handlers note them: a blocked signal mask holds for one thread only, and libraries
+    start threads that would take the signal in its stead. In other threads, where Python sets no handlers, the mask
+    is all there is; Python runs handlers in the main thread only, so Ctrl-C does not cut those either.
+    """
+    held = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    if threading.current_thread() is not threading.main_thread():
+        previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, previous_mask)
+        return
+    noted: list[int] = []
+    previous = {number: signal.signal(number, lambda received, _: noted.append(received)) for number in held}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        for number, handler in previous.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for number in dict.fromkeys(noted):
+            signal.raise_signal(number)
 
 
 def _keep(final: Path, saved: Path) -> None:
