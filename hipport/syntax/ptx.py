@@ -1,7 +1,7 @@
 """The grammar of PTX text inside inline assembly: text to a small typed tree.
 
 Source: PTX ISA 8.x, chapters 4 (Syntax), 6 (Instruction operands) and 9 (Instruction set); CUDA, "Inline PTX Assembly
-in CUDA" for ``%0`` operands and ``%%`` escapes.
+in CUDA" for ``%0`` operands, ``%%`` escapes and ``%=``, a number of the statement's own.
 """
 
 from __future__ import annotations
@@ -100,7 +100,25 @@ class Group:
     items: tuple[Operand, ...]
 
 
-Operand = AsmOperand | Name | SpecialRegister | Integer | Float | Vector | Address | Sink | Not | Pair | Group
+@dataclass(frozen=True, slots=True)
+class Part:
+    """``%1.b0``, ``r.h10``: bytes or halfwords of a register, in video instructions."""
+
+    operand: Operand
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """``-r``: the negated factor or addend of ``vmad``."""
+
+    operand: Operand
+
+
+Operand = (
+    AsmOperand | Name | SpecialRegister | Integer | Float | Vector | Address | Sink | Not | Pair | Group | Part
+    | Negative
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +200,11 @@ _TOKEN = re.compile(
     r"""
     (?P<space>\s+ | //[^\n]* | /\*.*?\*/)
   | (?P<operand>%\d+)
-  | (?P<register>%%?[A-Za-z_$][\w$]*(?:\.[xyzw]\b)?)
+  | (?P<register>%%?[A-Za-z_$](?:[\w$]|%=)*(?:\.[xyzw]\b)?)
   | (?P<float>0[fF][0-9a-fA-F]{8}\b | 0[dD][0-9a-fA-F]{16}\b | \d+\.\d*(?:[eE][+-]?\d+)? | \d+[eE][+-]?\d+)
   | (?P<integer>0[xX][0-9a-fA-F]+U?\b | 0[bB][01]+U?\b | \d+U?\b)
   | (?P<dotted>\.\w+(?:::\w+)*)
-  | (?P<word>[A-Za-z_$][\w$]*)
+  | (?P<word>(?:[A-Za-z_$]|%=)(?:[\w$]|%=)*)
   | (?P<string>"[^"\n]*")
   | (?P<mark>[{}\[\](),;:@!|+\-<>=])
     """,
@@ -196,6 +214,7 @@ _PRAGMA = {".pragma", ".loc", ".file"}
 _SPACES = {".reg", ".shared", ".local", ".global", ".const", ".param"}
 _VECTORS = {".v2", ".v4"}
 _COMPONENTS = {".x", ".y", ".z", ".w"}
+_PART = re.compile(r"\.(?:b[0-7]{1,4}|h[0-3]{1,2})")
 _ALIGN = ".align"
 
 
@@ -361,6 +380,8 @@ class _Parser:
     # -- operands ----------------------------------------------------------------------------------------------------
     def _operand(self) -> Operand:
         first = self._simple()
+        if self._next.kind == "dotted" and _PART.fullmatch(self._next.text):
+            first = Part(first, self._take().text[1:])
         if self.at("|"):
             self._take()
             return Pair(first, self._simple())
@@ -384,6 +405,11 @@ class _Parser:
                     text += self._take().text
                 return Name(text)
             case _, "-":
+                if self._next.kind in ("operand", "register", "word"):
+                    negated = self._simple()
+                    if self._next.kind == "dotted" and _PART.fullmatch(self._next.text):
+                        negated = Part(negated, self._take().text[1:])
+                    return Negative(negated)
                 return self._number(self._take(), negative=True)
             case _, "!":
                 return Not(self._simple())
@@ -422,13 +448,14 @@ class _Parser:
         return Address(base, offset, coordinates)
 
     def _plain(self, token: _Token) -> str:
-        """A register's name without the escape of extended asm: ``%%r`` and ``%r`` are ``%r``, ``r`` stays."""
+        """A register's name without the escape of extended asm: ``%%r`` and ``%r`` are ``%r``, ``r`` stays.
+
+        nvcc takes ``%r`` in statements with operands as well.
+        """
         if token.text.startswith("%%"):
             if not self._extended:
                 raise PtxSyntaxError("'%%' needs an asm statement with operands", token.start)
             return token.text[1:]
-        if token.text.startswith("%") and self._extended:
-            raise PtxSyntaxError(f"{token.text!r} in an asm statement with operands: '%%' was meant", token.start)
         return token.text
 
     def _register(self, token: _Token) -> Operand:

@@ -8,6 +8,7 @@
 #include <hipport/ptx_float.h>
 #include <hipport/ptx_integer.h>
 #include <hipport/ptx_memory.h>
+#include <hipport/ptx_video.h>
 #include <hipport/ptx_warp.h>
 
 // Where PTX could not be carried over: an error with the reason, if and only if device code that reaches it is built.

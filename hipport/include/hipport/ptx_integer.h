@@ -351,13 +351,6 @@ template <class E, class F> HIPPORT_PTX unsigned each(unsigned a, unsigned b, F 
     result |= static_cast<unsigned>(u_of<E>(f(E(a >> (width * i)), E(b >> (width * i))))) << (width * i);
   return result;
 }
-/// The same, and what PTX does with the third operand: the sum of results is added to it, or it is not used.
-template <class E, bool Accumulate, class F> HIPPORT_PTX unsigned simd(unsigned a, unsigned b, unsigned c, F f) {
-  if constexpr (!Accumulate) return each<E>(a, b, f);
-  constexpr int n = 4 / sizeof(E), width = bits<E>;
-  for (int i = 0; i < n; ++i) c += static_cast<unsigned>(static_cast<int>(f(E(a >> (width * i)), E(b >> (width * i)))));
-  return c;
-}
 }  // namespace detail
 
 HIPPORT_PTX unsigned add_16x2(unsigned a, unsigned b) {
@@ -372,26 +365,6 @@ template <class E> HIPPORT_PTX unsigned min_16x2(unsigned a, unsigned b) {
 template <class E> HIPPORT_PTX unsigned max_16x2(unsigned a, unsigned b) {
   return detail::each<E>(a, b, [](int x, int y) { return x > y ? x : y; });
 }
-
-#define HIPPORT_SIMD(name, expression)                                                                         \
-  template <class E, bool Accumulate> HIPPORT_PTX unsigned simd_##name(unsigned a, unsigned b, unsigned c) {   \
-    return detail::simd<E, Accumulate>(a, b, c, [](int x, int y) { return expression; });                      \
-  }
-HIPPORT_SIMD(add, x + y)
-HIPPORT_SIMD(sub, x - y)
-HIPPORT_SIMD(add_sat, detail::clamp_to<E>(x + y))
-HIPPORT_SIMD(sub_sat, detail::clamp_to<E>(x - y))
-HIPPORT_SIMD(absdiff, x < y ? y - x : x - y)
-HIPPORT_SIMD(min, x < y ? x : y)
-HIPPORT_SIMD(max, x > y ? x : y)
-HIPPORT_SIMD(avrg, (x + y + (x + y >= 0)) >> 1)  // halves round away from zero
-HIPPORT_SIMD(set_eq, x == y)
-HIPPORT_SIMD(set_ne, x != y)
-HIPPORT_SIMD(set_lt, x < y)
-HIPPORT_SIMD(set_le, x <= y)
-HIPPORT_SIMD(set_gt, x > y)
-HIPPORT_SIMD(set_ge, x >= y)
-#undef HIPPORT_SIMD
 
 }  // namespace ptx
 }  // namespace hipport

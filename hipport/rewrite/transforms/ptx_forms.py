@@ -48,7 +48,7 @@ def families() -> tuple[Family, ...]:
     return (*found, Family(*head, tuple(forms)))
 
 
-_PLACE = re.compile(r"(?<![\w.%:$])([=+]?)([rlfdhn])(?![\w.:$])")
+_PLACE = re.compile(r"(?<![\w.%:$])([=+]?)([rlfdhn])(?![\w:$]|\.(?![bh]\d))")
 
 
 @dataclass(frozen=True, slots=True)

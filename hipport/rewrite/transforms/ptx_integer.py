@@ -336,7 +336,8 @@ def _dot(context: Context, modifiers: Modifiers) -> None:
     context.set(context.operand(0), result, f"{PTX}{name}{suffix}{signs}({', '.join(arguments)})")
 
 
-_COMPARE_INTEGER = {
+#: Relation of integers -> the signed or unsigned comparison it is.
+COMPARE_INTEGER = {
     "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
     "lo": "lt", "ls": "le", "hi": "gt", "hs": "ge",
 }  # fmt: skip
@@ -350,7 +351,7 @@ def _comparison(context: Context, modifiers: Modifiers, first: int) -> tuple[str
     Returns:
         The test of the whole value (of the low half for x2 types), that of the high half or empty, the source type.
     """
-    relation = modifiers.one_of(set(_COMPARE_INTEGER) | set(_COMPARE_FLOAT))
+    relation = modifiers.one_of(set(COMPARE_INTEGER) | set(_COMPARE_FLOAT))
     flush = modifiers.flag("ftz")
     kind = modifiers.type(*_COMPARED)
     a, b = (context.read(context.operand(i), kind) for i in (first, first + 1))
@@ -372,11 +373,11 @@ def _comparison(context: Context, modifiers: Modifiers, first: int) -> tuple[str
         if flush and kind == "f32":
             a, b = f"{PTX}ftz({a})", f"{PTX}ftz({b})"
         return f"{PTX}{relation}({a}, {b})", "", kind
-    if relation not in _COMPARE_INTEGER:
+    if relation not in COMPARE_INTEGER:
         raise modifiers.unknown(relation)
     if relation in ("lo", "ls", "hi", "hs"):
         kind = "u" + kind[1:]
-    return f"{PTX}{_COMPARE_INTEGER[relation]}<{CPP[kind]}>({a}, {b})", "", kind
+    return f"{PTX}{COMPARE_INTEGER[relation]}<{CPP[kind]}>({a}, {b})", "", kind
 
 
 def _combined(context: Context, modifiers: Modifiers, operator: str, test: str, third: int) -> tuple[str, str]:
@@ -470,31 +471,3 @@ def _mov(context: Context, modifiers: Modifiers) -> None:
 
 
 _SIMD = r"v(?:add|sub|absdiff|min|max|avrg|set|shl|shr|mad)(?:2|4)?"
-
-
-@lowers(
-    "vadd2", "vsub2", "vabsdiff2", "vmin2", "vmax2", "vavrg2", "vset2",
-    "vadd4", "vsub4", "vabsdiff4", "vmin4", "vmax4", "vavrg4", "vset4",
-    family="SIMD video",
-)  # fmt: skip
-def _simd(context: Context, modifiers: Modifiers) -> None:
-    """Packed byte and halfword instructions without lane selectors, as the compiler's own headers use them."""
-    context.expect(4)
-    name = context.instruction.opcode
-    words = [m for m in context.instruction.modifiers if m in ("u32", "s32")]
-    modifiers.take("u32|s32")
-    if len(words) == 1:
-        words = words * 3
-    relation = modifiers.one_of(_COMPARE_INTEGER) if name.startswith("vset") else ""
-    saturate, accumulate = modifiers.flag("sat"), modifiers.flag("add")
-    modifiers.end()
-    if not words or (name.startswith("vset") and (not relation or len(words) != 2)) or len(set(words)) != 1:
-        raise modifiers.unknown("")
-    if accumulate and saturate:
-        raise modifiers.unknown("sat")
-    element = {"2": {"u32": "unsigned short", "s32": "short"}, "4": {"u32": "unsigned char", "s32": "signed char"}}
-    a, b, c = (context.read(context.operand(i), "b32") for i in (1, 2, 3))
-    operation = _COMPARE_INTEGER[relation] if relation else name[1:-1] + ("_sat" if saturate else "")
-    template = f"<{element[name[-1]][words[0]]}, {'true' if accumulate else 'false'}>"
-    prefix = "simd_set_" if relation else "simd_"
-    context.set(context.operand(0), "u32", f"{PTX}{prefix}{operation}{template}({a}, {b}, {c})")

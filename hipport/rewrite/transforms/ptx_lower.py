@@ -13,6 +13,7 @@ from hipport.rewrite.transforms import (  # noqa: F401 - each fills the table
     ptx_memory,
     ptx_refused,
     ptx_sync,
+    ptx_video,
 )
 from hipport.rewrite.transforms.ptx_context import CPP, PTX, TABLE, Context, Modifiers, Note, Refusal, Variable
 from hipport.rewrite.transforms.ptx_memory import storage_of
@@ -25,8 +26,11 @@ from hipport.syntax.ptx import (
     Declaration,
     Instruction,
     Label,
+    Negative,
+    Not,
     Operand,
     Pair,
+    Part,
     Pragma,
     PtxSyntaxError,
     Statement,
@@ -286,6 +290,8 @@ def _indices(operands: Iterable[Operand]) -> Iterator[int]:
                 yield from _indices(items)
             case Pair(first, second):
                 yield from _indices((first, second))
+            case Part(inner) | Negative(inner) | Not(inner):
+                yield from _indices((inner,))
             case Address(base, offset, coordinates):
                 yield from _indices((base, *coordinates, *((offset,) if offset is not None else ())))
 

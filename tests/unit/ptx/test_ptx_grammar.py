@@ -17,8 +17,10 @@ from hipport.syntax.ptx import (
     Integer,
     Label,
     Name,
+    Negative,
     Not,
     Pair,
+    Part,
     PtxSyntaxError,
     Sink,
     SpecialRegister,
@@ -104,10 +106,32 @@ def test_scopes_declarations_guards_labels_comments() -> None:
 
 def test_percent_depends_on_the_statement() -> None:
     assert parse_ptx("mov.u32 %r1, %laneid;", extended=False).statements[0].operands[1] == SpecialRegister("laneid")  # type: ignore[union-attr]
-    with pytest.raises(PtxSyntaxError, match="'%%' was meant"):
-        parse_ptx("mov.u32 %0, %laneid;")
+    assert parse_ptx("mov.u32 %0, %laneid;").statements[0].operands[1] == SpecialRegister("laneid")  # type: ignore[union-attr]
     with pytest.raises(PtxSyntaxError, match="operands"):
         parse_ptx("mov.u32 %r1, %%laneid;", extended=False)
+
+
+def test_number_of_the_statement_in_labels() -> None:
+    label, branch = parse_ptx("WAIT_%=: @%p bra WAIT_%=;").statements
+    assert label == Label("WAIT_%=", 0)
+    assert isinstance(branch, Instruction)
+    assert branch.operands == (Name("WAIT_%="),)
+    assert branch.guard == Guard(Name("%p"), negated=False)
+
+
+def test_parts_of_registers() -> None:
+    i = one("vmad.u32.u32.u32 %0, -%1.h0, r.b3, -%2;")
+    assert i.operands == (
+        AsmOperand(0),
+        Negative(Part(AsmOperand(1), "h0")),
+        Part(Name("r"), "b3"),
+        Negative(AsmOperand(2)),
+    )
+    assert one("mov.u32 %0, m.x;").operands[1] == Name("m.x")
+    assert one("vadd4.u32.u32.u32 %0.b20, %1.b7654, %2, 0;").operands[:2] == (
+        Part(AsmOperand(0), "b20"),
+        Part(AsmOperand(1), "b7654"),
+    )
 
 
 @pytest.mark.parametrize(
