@@ -127,6 +127,30 @@ constexpr auto rcp_f16 = [](float a) { return 1.0f / a; };
 constexpr auto rsq_f16 = [](float a) { return float(1.0 / std::sqrt(double(a))); };
 constexpr auto sqrt_f16 = [](float a) { return std::sqrt(a); };
 
+// Minimum and maximum without a look at NaNs and signed zeros, unless a lane has one.
+template <bool Max, int N> void select_f32(LaneArgs &x) {
+    const float *__restrict a = reinterpret_cast<const float *>(x.src[0]), *__restrict b = reinterpret_cast<const float *>(x.src[1]);
+    const float *__restrict c = reinterpret_cast<const float *>(x.src[N - 1]);
+    float *__restrict out = reinterpret_cast<float *>(x.out);
+    int special = 0;
+    for (int l = 0; l < kLanes; ++l) {
+        float r = Max ? (a[l] > b[l] ? a[l] : b[l]) : (a[l] < b[l] ? a[l] : b[l]);
+        special |= (a[l] != a[l]) | (b[l] != b[l]) | (r == 0);
+        if constexpr (N == 3) {
+            r = Max ? (r > c[l] ? r : c[l]) : (r < c[l] ? r : c[l]);
+            special |= (c[l] != c[l]) | (r == 0);
+        }
+        out[l] = r;
+    }
+    if (!special) return;
+    bool on = ieee(x);
+    for (int l = 0; l < kLanes; ++l) {
+        float r = Max ? fmax_ieee(on, a[l], b[l]) : fmin_ieee(on, a[l], b[l]);
+        if constexpr (N == 3) r = Max ? fmax_ieee(on, r, c[l]) : fmin_ieee(on, r, c[l]);
+        out[l] = r;
+    }
+}
+
 } // namespace
 
 Table float_opcodes() {
@@ -148,12 +172,12 @@ Table float_opcodes() {
         arith<f32(f32, f32, f32)>("v_madak_f32", [](float a, float b, float k) { return flush(flush(flush(a) * flush(b)) + flush(k)); }),
         arith<f32(f32, f32, f32)>("v_fma_legacy_f32", [](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); }),
         arith<f32(f32, f32, f32)>("v_fma_dx9_zero_f32", [](float a, float b, float c) { return a == 0 || b == 0 ? c : std::fma(a, b, c); }),
-        op<f32(f32, f32)>("v_min_f32", [](const LaneArgs &x, float a, float b) { return fmin_ieee(ieee(x), a, b); }),
-        op<f32(f32, f32)>("v_max_f32", [](const LaneArgs &x, float a, float b) { return fmax_ieee(ieee(x), a, b); }),
+        lanes("v_min_f32", select_f32<false, 2>, {Type::f32, Type::f32, Type::f32}),
+        lanes("v_max_f32", select_f32<true, 2>, {Type::f32, Type::f32, Type::f32}),
         op<f32(f32, f32)>("v_min_num_f32", [](float a, float b) { return fmin_num(a, b); }),
         op<f32(f32, f32)>("v_max_num_f32", [](float a, float b) { return fmax_num(a, b); }),
-        op<f32(f32, f32, f32)>("v_min3_f32", [](const LaneArgs &x, float a, float b, float c) { return fmin_ieee(ieee(x), fmin_ieee(ieee(x), a, b), c); }),
-        op<f32(f32, f32, f32)>("v_max3_f32", [](const LaneArgs &x, float a, float b, float c) { return fmax_ieee(ieee(x), fmax_ieee(ieee(x), a, b), c); }),
+        lanes("v_min3_f32", select_f32<false, 3>, {Type::f32, Type::f32, Type::f32, Type::f32}),
+        lanes("v_max3_f32", select_f32<true, 3>, {Type::f32, Type::f32, Type::f32, Type::f32}),
         op<f32(f32, f32, f32)>("v_med3_f32", [](const LaneArgs &x, float a, float b, float c) { return fmed3(ieee(x), a, b, c); }),
         op<f32(f32, f32, f32)>("v_min3_num_f32", [](float a, float b, float c) { return fmin_num(fmin_num(a, b), c); }),
         op<f32(f32, f32, f32)>("v_max3_num_f32", [](float a, float b, float c) { return fmax_num(fmax_num(a, b), c); }),

@@ -72,7 +72,15 @@ template <class T> void unpack(E e, const u32 *rows, int size, int k_count, int 
         u32 at = u32(element) * bits_of(e);
         if (!from && e == E::f16) {
             const u32 *r = rows + at / 32 * kLanes + base;
-            for (int i = 0; i < size; ++i) o[i] = T(half_to_float(r[i] >> (at % 32) & 0xffff));
+            int i = 0;
+#if defined(__AVX512F__)
+            if constexpr (std::is_same_v<T, float>)
+                for (; i + 16 <= size; i += 16) {
+                    __m512i words = _mm512_srl_epi32(_mm512_loadu_si512(r + i), _mm_cvtsi32_si128(int(at % 32)));
+                    _mm512_storeu_ps(o + i, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(words)));
+                }
+#endif
+            for (; i < size; ++i) o[i] = T(half_to_float(r[i] >> (at % 32) & 0xffff));
         } else if (!from && e == E::bf16) {
             const u32 *r = rows + at / 32 * kLanes + base;
             for (int i = 0; i < size; ++i) o[i] = T(bf16_to_float(r[i] >> (at % 32) & 0xffff));
@@ -89,8 +97,41 @@ float multiply_add(float a, float b, float c) { return std::fma(a, b, c); }
 double multiply_add(double a, double b, double c) { return std::fma(a, b, c); }
 i32 multiply_add(i32 a, i32 b, i32 c) { return i32(u32(a) * u32(b) + u32(c)); }
 
-template <int N, class T> void row_update(T *__restrict acc, T a, const T *__restrict b) {
-    for (int n = 0; n < N; ++n) acc[n] = multiply_add(a, b[n], acc[n]);
+// Sixteen results in a row. The compiler does not keep them in vector registers over the k loop by itself.
+template <class T> struct Sixteen {
+    T x[16];
+    static Sixteen load(const T *p) { Sixteen v; std::memcpy(v.x, p, sizeof v.x); return v; }
+    void store(T *p) const { std::memcpy(p, x, sizeof x); }
+    void add_product(T a, const Sixteen &b) { for (int n = 0; n < 16; ++n) x[n] = multiply_add(a, b.x[n], x[n]); }
+};
+#if defined(__AVX512F__)
+template <> struct Sixteen<float> {
+    __m512 x;
+    static Sixteen load(const float *p) { return {_mm512_loadu_ps(p)}; }
+    void store(float *p) const { _mm512_storeu_ps(p, x); }
+    void add_product(float a, const Sixteen &b) { x = _mm512_fmadd_ps(_mm512_set1_ps(a), b.x, x); }
+};
+template <> struct Sixteen<i32> {
+    __m512i x;
+    static Sixteen load(const i32 *p) { return {_mm512_loadu_si512(p)}; }
+    void store(i32 *p) const { _mm512_storeu_si512(p, x); }
+    void add_product(i32 a, const Sixteen &b) { x = _mm512_add_epi32(x, _mm512_mullo_epi32(_mm512_set1_epi32(a), b.x)); }
+};
+#endif
+
+// Rows [m, m + 4) of one block: columns of 16 * Halves.
+template <int Halves, class T> void multiply_rows(const T *A, const T *B, int size, int k_count, int m, T *const *rows) {
+    Sixteen<T> acc[4][Halves];
+    for (int r = 0; r < 4; ++r)
+        for (int h = 0; h < Halves; ++h) acc[r][h] = Sixteen<T>::load(rows[r] + 16 * h);
+    for (int k = 0; k < k_count; ++k) {
+        Sixteen<T> b[Halves];
+        for (int h = 0; h < Halves; ++h) b[h] = Sixteen<T>::load(B + k * 16 * Halves + 16 * h);
+        for (int r = 0; r < 4; ++r)
+            for (int h = 0; h < Halves; ++h) acc[r][h].add_product(A[k * size + m + r], b[h]);
+    }
+    for (int r = 0; r < 4; ++r)
+        for (int h = 0; h < Halves; ++h) acc[r][h].store(rows[r] + 16 * h);
 }
 
 // gfx950's f8f6f4: 8-bit elements come in chunks of 16 (lane group g holds k = 16 g .. and, in its second half, the same of the
@@ -220,6 +261,22 @@ template <class T> const Inst *mfma(Wave &w, const Inst *i) {
                     B[k * s.n + r] *= T(scale(i->o[5], b_byte));
                 }
         }
+        if constexpr (!wide) {
+            if (s.n != 4) { // results of a row lie side by side in a register
+                for (int m = 0; m < s.m; m += 4) {
+                    T *rows[4];
+                    for (int r = 0; r < 4; ++r) {
+                        int reg, lane;
+                        place(s, m + r, b, wide, reg, lane);
+                        rows[r] = reinterpret_cast<T *>(result + reg * kLanes + lane);
+                        std::memcpy(rows[r], c_rows ? c_rows + reg * kLanes + lane : constant, sizeof(T) * s.n);
+                    }
+                    if (s.n == 16) multiply_rows<1>(A, B, s.m, s.k, m, rows);
+                    else multiply_rows<2>(A, B, s.m, s.k, m, rows);
+                }
+                continue;
+            }
+        }
         for (int m = 0; m < s.m; ++m) {
             int reg, lane;
             place(s, m, b, wide, reg, lane);
@@ -231,14 +288,7 @@ template <class T> const Inst *mfma(Wave &w, const Inst *i) {
             for (int k = 0; k < s.k; ++k) {
                 T a = A[k * s.m + m];
                 if (negate & 1) a = -a;
-                const T *row = B + k * s.n;
-                if (negate & 2) {
-                    for (int n = 0; n < s.n; ++n) acc[n] = multiply_add(a, -row[n], acc[n]);
-                    continue;
-                }
-                if (s.n == 32) row_update<32>(acc, a, row);
-                else if (s.n == 16) row_update<16>(acc, a, row);
-                else row_update<4>(acc, a, row);
+                for (int n = 0; n < s.n; ++n) acc[n] = multiply_add(a, negate & 2 ? -B[k * s.n + n] : B[k * s.n + n], acc[n]);
             }
             for (int n = 0; n < s.n; ++n) {
                 if constexpr (wide) f64::store(result + reg * 2 * kLanes, lane + n, acc[n]);
