@@ -77,7 +77,8 @@ def functions(parsed: ParsedFile) -> list[Function]:
     """Function definitions of the file that mention something of the device."""
     constants: dict[bytes, int] = {}
     for match in _CONSTANT.finditer(parsed.data):
-        constants[match[1] or match[2]] = int(match[3], 0)
+        octal = re.fullmatch(rb"0[0-7]+", match[3])
+        constants[match[1] or match[2]] = int(match[3], 8 if octal else 0)
     found = []
     fragment = parsed.tree
     stack = [fragment.root]
