@@ -40,6 +40,10 @@ SHAPES = {
     "s4_k64": (16, 8, 64, "s4", "s4", "s32"),
     "u4s4_m8": (8, 8, 32, "u4", "s4", "s32"),
     "f64": (8, 8, 4, "f64", "f64", "f64"),
+    "f64_k4": (16, 8, 4, "f64", "f64", "f64"),
+    "f64_k16": (16, 8, 16, "f64", "f64", "f64"),
+    "s4_k32": (16, 8, 32, "s4", "s4", "s32"),
+    "fp8_k16": (16, 8, 16, "e5m2", "e4m3", "f32"),
     "fp8_k32": (16, 8, 32, "e4m3", "e5m2", "f32"),
     "fp8_k16_acc": (16, 8, 16, "e4m3", "e4m3", "f16"),
 }
@@ -100,7 +104,7 @@ extern "C" __global__ void transpose(const unsigned* in, unsigned* out) {
 """
 
 
-@pytest.fixture(scope="module", params=["gfx942", "gfx90a", "gfx1201"])
+@pytest.fixture(scope="module", params=["gfx942", "gfx90a", "gfx1100", "gfx1201"])
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Module:
     sdk = find_sdk()
     folder = tmp_path_factory.mktemp("mma")
@@ -116,6 +120,8 @@ def encoded(values: NDArray[np.int64], kind: str) -> NDArray[np.uint64]:
     """Bits of small integers in a matrix type."""
     if kind == "f16":
         return values.astype(np.float16).view(np.uint16).astype(np.uint64)
+    if kind == "f64":
+        return values.astype(np.float64).view(np.uint64)
     if kind in ("e4m3", "e5m2"):
         mantissa, bias = (3, 7) if kind == "e4m3" else (2, 15)
         table = {0: 0}
@@ -179,8 +185,8 @@ def test_mma(module: Module, name: str, step: int) -> None:
         return flat.astype({"f32": np.float32, "s32": np.int32, "f64": np.float64}[c_kind])
 
     if a_kind == "f64":
-        first = np.concatenate([x.astype(np.float64).reshape(32, 1) for x in a])
-        second = np.concatenate([np.ascontiguousarray(y.T).astype(np.float64).reshape(32, 1) for y in b])
+        first = np.concatenate([registers(x, a_kind, columns_by_lane=False) for x in a]).view(np.float64)
+        second = np.concatenate([registers(y.T, b_kind, columns_by_lane=True) for y in b]).view(np.float64)
     else:
         first = np.concatenate([registers(x, a_kind, columns_by_lane=False) for x in a]).astype(np.uint32)
         second = np.concatenate([registers(y.T, b_kind, columns_by_lane=True) for y in b]).astype(np.uint32)
