@@ -71,8 +71,8 @@ const std::vector<AtomicRow> &atomic_rows() {
         {"add_f32", "add_f32", "add_f32", each<float, F(m + d)>, 4, true},
         {"fmin", "min_f32", "min_f32", each<float, F(fmin_ieee(true, m, d))>, 4, true},
         {"fmax", "max_f32", "max_f32", each<float, F(fmax_ieee(true, m, d))>, 4, true},
-        {"min_num_f32", "min_num_f32", "min_num_f32", each<float, F(fmin_num(m, d))>, 4, true},
-        {"max_num_f32", "max_num_f32", "max_num_f32", each<float, F(fmax_num(m, d))>, 4, true},
+        {"min_num_f32", "min_num_f32", "min_num_f32", each<float, F(fmin_num(d, m))>, 4, true},
+        {"max_num_f32", "max_num_f32", "max_num_f32", each<float, F(fmax_num(d, m))>, 4, true},
         {"pk_add_f16", "pk_add_f16", "pk_add_f16", each<u32, F(pk_add_half(m, d))>, 4, true},
         {"pk_add_bf16", "pk_add_bf16", "pk_add_bf16", each<u32, F(pk_add_bf16(m, d))>, 4, true},
         {"swap_x2", "swap_b64", "wrxchg64", each<u64, F(d)>, 8, false},
@@ -91,8 +91,8 @@ const std::vector<AtomicRow> &atomic_rows() {
         {"dec_x2", "dec_u64", "dec_u64", each<u64, F(m == 0 || m > d ? d : m - 1)>, 8, false},
         {"add_f64", "add_f64", "add_f64", each<double, F(m + d)>, 8, true},
         {"min_f64", "min_f64", "min_f64", each<double, F(fmin_ieee(true, m, d))>, 8, true},
-        {"min_num_f64", "min_num_f64", "min_num_f64", each<double, F(fmin_num(m, d))>, 8, true},
-        {"max_num_f64", "max_num_f64", "max_num_f64", each<double, F(fmax_num(m, d))>, 8, true},
+        {"min_num_f64", "min_num_f64", "min_num_f64", each<double, F(fmin_num(d, m))>, 8, true},
+        {"max_num_f64", "max_num_f64", "max_num_f64", each<double, F(fmax_num(d, m))>, 8, true},
         {"max_f64", "max_f64", "max_f64", each<double, F(fmax_ieee(true, m, d))>, 8, true},
     };
     return rows;

@@ -285,6 +285,8 @@ struct Decoder {
             }
             return and_mask | or_mask << 5 | xor_mask << 10;
         }
+        if (v.find("FFT") != v.npos && n.size() == 1) return 0xe000 | n[0];
+        if (v.find("ROTATE") != v.npos && n.size() == 2) return 0xc000 | n[0] << 10 | n[1] << 5;
         // SWAP, REVERSE and BROADCAST are shorthands of the bit mask form.
         size_t comma = v.find(',');
         std::vector<int> m = comma == v.npos ? std::vector<int>{} : numbers(v.substr(comma));
@@ -332,7 +334,7 @@ struct Decoder {
             if (value == "UNUSED_PRESERVE") i.flags |= kPreserve;
             else if (value == "UNUSED_SEXT") i.flags |= kSextUnused;
         } else if (name == "cbsz" && number) i.a = u8(x);
-        else if (name == "abid" && number) i.b = u8(x);
+        else if ((name == "abid" || name == "index_key") && number) i.b = u8(x);
         else if (name == "blgp" && number) i.c = u8(x);
         else if (name == "blgp") { // f64 MFMA reuses the field as negation
             i.c = bits_of(value);

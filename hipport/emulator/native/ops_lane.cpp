@@ -33,6 +33,16 @@ const Inst *v_swap_b32(Wave &w, const Inst *i) {
     store_lanes(row(w, i->o[1]), a.lane, exec);
     return i + 1;
 }
+const Inst *v_swap_b16(Wave &w, const Inst *i) { // halves named .l or .h
+    Row a = w.v[i->o[0].index], b = w.v[i->o[1].index];
+    u32 *d = row(w, i->o[0]), *s = row(w, i->o[1]);
+    u32 d_shift = i->o[0].modifiers & kHigh ? 16 : 0, s_shift = i->o[1].modifiers & kHigh ? 16 : 0;
+    for_lanes(w.exec(), [&](int l) {
+        d[l] = (d[l] & ~(0xffffu << d_shift)) | (b.lane[l] >> s_shift & 0xffff) << d_shift;
+        s[l] = (s[l] & ~(0xffffu << s_shift)) | (a.lane[l] >> d_shift & 0xffff) << s_shift;
+    });
+    return i + 1;
+}
 // Both registers change; lanes are rows of 32 (or 16) exchanged crosswise, EXEC is honoured per written lane.
 template <int Size> const Inst *v_permlane_swap(Wave &w, const Inst *i) {
     u64 exec = w.exec();
@@ -73,7 +83,7 @@ template <bool Other> const Inst *v_permlane16_var_b32(Wave &w, const Inst *i) {
     return i + 1;
 }
 const Inst *v_permlane64_b32(Wave &w, const Inst *i) {
-    if (w.wave32) { store_lanes(row(w, i->o[0]), row(w, i->o[1]), w.exec()); return i + 1; }
+    if (w.wave32) return i + 1; // RDNA3 ISA: a scalar NOP there
     Row s = w.v[i->o[1].index], moved;
     for (int l = 0; l < kLanes; ++l) moved.lane[l] = s.lane[l ^ 32];
     store_lanes(row(w, i->o[0]), moved.lane, w.exec());
@@ -93,6 +103,17 @@ const Inst *v_movreld_b32(Wave &w, const Inst *i) {
 const Inst *v_movrelsd_b32(Wave &w, const Inst *i) {
     Row s = w.v[(i->o[1].index + w.s[kM0]) & 255];
     store_lanes(w.v[(i->o[0].index + w.s[kM0]) & 255].lane, s.lane, w.exec());
+    return i + 1;
+}
+// Two indices in M0: bits 9:0 for the source, 25:16 for the destination.
+const Inst *v_movrelsd_2_b32(Wave &w, const Inst *i) {
+    Row s = w.v[(i->o[1].index + (w.s[kM0] & 0x3ff)) & 255];
+    store_lanes(w.v[(i->o[0].index + (w.s[kM0] >> 16 & 0x3ff)) & 255].lane, s.lane, w.exec());
+    return i + 1;
+}
+const Inst *v_swaprel_b32(Wave &w, const Inst *i) {
+    u32 *s = w.v[(i->o[1].index + (w.s[kM0] & 0x3ff)) & 255].lane, *d = w.v[(i->o[0].index + (w.s[kM0] >> 16 & 0x3ff)) & 255].lane;
+    for_lanes(w.exec(), [&](int l) { std::swap(s[l], d[l]); });
     return i + 1;
 }
 const Inst *v_accvgpr_move(Wave &w, const Inst *i) {
@@ -130,6 +151,9 @@ Table cross_lane_opcodes() {
         cross("v_readlane_b32", v_readlane_b32, {B, B, B}, kAlwaysRuns),
         cross("v_writelane_b32", v_writelane_b32, {B, B, B}, kAlwaysRuns),
         cross("v_swap_b32", v_swap_b32, {B, B}),
+        cross("v_swap_b16", v_swap_b16, {B, B}, kOwnModifiers),
+        cross("v_movrelsd_2_b32", v_movrelsd_2_b32, {B, B}),
+        cross("v_swaprel_b32", v_swaprel_b32, {B, B}),
         cross("v_permlane32_swap_b32", v_permlane_swap<32>, {B, B}),
         cross("v_permlane16_swap_b32", v_permlane_swap<16>, {B, B}),
         cross("v_permlane16_b32", v_permlane16_b32<false>, {B, B, B, B}, kOwnModifiers),

@@ -160,11 +160,11 @@ template <bool Append> const Inst *append_consume(Wave &w, const Inst *i) {
 
 // ---- cross-lane through the LDS crossbar --------------------------------------------------------------------------
 
-const Inst *ds_bpermute_b32(Wave &w, const Inst *i) { // pull: lanes that are off read as 0
+template <bool FetchInactive> const Inst *ds_bpermute_b32(Wave &w, const Inst *i) { // pull: lanes that are off read as 0
     u64 exec = w.exec();
     const u32 *index = w.v[i->o[1].index].lane;
     Row data = w.v[i->o[2].index], out;
-    if (exec != w.full()) for (int l = 0; l < kLanes; ++l) data.lane[l] = exec >> l & 1 ? data.lane[l] : 0;
+    if (!FetchInactive && exec != w.full()) for (int l = 0; l < kLanes; ++l) data.lane[l] = exec >> l & 1 ? data.lane[l] : 0;
     u32 lanes = w.wave32 ? 31 : 63;
     for (int l = 0; l < kLanes; ++l) out.lane[l] = data.lane[(index[l] + u32(i->offset)) >> 2 & lanes];
     store_lanes(w.v[i->o[0].index].lane, out.lane, exec);
@@ -186,8 +186,9 @@ const Inst *ds_swizzle_b32(Wave &w, const Inst *i) {
     Row data = w.v[i->o[1].index], out;
     for (int l = 0; l < kLanes; ++l) {
         int from;
-        if ((mode & 0xe000) == 0xe000) { // FFT: reverses bits within the group; not emitted for compute
-            unimplemented(i, "FFT swizzle");
+        if ((mode & 0xe000) == 0xe000) { // FFT: reversed bits of the lane above the kept ones
+            u32 keep = mode & 31, n = l & 31, reversed = (n & 1) << 4 | (n & 2) << 2 | (n & 4) | (n & 8) >> 2 | n >> 4;
+            from = (l & ~31) + int(reversed >> std::popcount(keep) | (n & keep));
         } else if ((mode & 0xc000) == 0xc000) { // rotate within 32
             u32 by = mode >> 5 & 31, keep = mode & 31;
             u32 n = l & 31, target = mode >> 10 & 1 ? n - by : n + by;
@@ -322,12 +323,14 @@ Table lds_opcodes() {
     both("ds_write_addtid_b32", "ds_store_addtid_b32", addtid<true>, kStore);
     add("ds_append", append_consume<true>, kAtomic);
     add("ds_consume", append_consume<false>, kAtomic);
-    add("ds_bpermute_b32", ds_bpermute_b32, kLaneCross);
+    add("ds_bpermute_b32", ds_bpermute_b32<false>, kLaneCross);
+    add("ds_bpermute_fi_b32", ds_bpermute_b32<true>, kLaneCross);
     add("ds_permute_b32", ds_permute_b32, kLaneCross);
     add("ds_swizzle_b32", ds_swizzle_b32, kLaneCross);
     add("ds_read_b64_tr_b16", read_transposed<16, 8>, kLoad);
     add("ds_read_b64_tr_b8", read_transposed<8, 8>, kLoad);
     add("ds_read_b64_tr_b4", read_transposed<4, 8>, kLoad);
+    add("ds_read_b96_tr_b6", read_transposed<6, 12>, kLoad);
     t.push_back({"ds_nop", Unit::lds, ds_nop, nullptr, {}, kHint});
     return t;
 }

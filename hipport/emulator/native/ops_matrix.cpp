@@ -480,6 +480,7 @@ struct WmmaShape {
     W a, b;
     int k;
     char result; // 'f' f32, 'h' f16, 'b' bf16, 'i' i32
+    bool sparse = false; // the third source is the index, the destination is the accumulator
 };
 std::vector<WmmaShape> &wmma_shapes() {
     static std::vector<WmmaShape> all;
@@ -507,28 +508,47 @@ double wmma_element(const u32 *rows, W type, int r, int k, int k_count, bool gfx
     return 0;
 }
 
+// neg_lo negates the even elements of a 16-bit source, neg_hi the odd ones.
+float wmma_signed(float x, W type, int k, u32 neg_lo, u32 neg_hi) {
+    return wmma_bits(type) == 16 && (k % 2 ? neg_hi : neg_lo) ? -x : x;
+}
+
 const Inst *wmma(Wave &w, const Inst *i) {
     ++w.matrix_instructions;
     if (!w.wave32) unimplemented(i, "WMMA on wave64");
     const WmmaShape &s = wmma_shapes()[i->op->info];
     bool gfx12 = w.group->target->generation == Generation::gfx12, integer = s.result == 'i';
-    if (!integer && (i->neg_lo || i->neg_hi)) unimplemented(i, "neg on WMMA");
     const u32 *a = w.v[i->o[1].index].lane, *b = w.v[i->o[2].index].lane;
     alignas(64) u32 constant[2 * kLanes];
-    const u32 *c = rows_of(w, i->o[3], constant, 0);
     u32 *d = w.v[i->o[0].index].lane;
+    const u32 *c = s.sparse ? d : rows_of(w, i->o[3], constant, 0);
     alignas(64) u32 out[8 * kLanes];
     bool packed = s.result == 'h' || s.result == 'b';
     int rows = packed && gfx12 ? 4 : 8;
     std::memcpy(out, d, sizeof(Row) * rows);
-    static thread_local float A[16 * 64], B[16 * 64];
+    alignas(64) static thread_local float A[16 * 64], B[16 * 64];
     bool sa = i->neg_lo & 1, sb = i->neg_lo >> 1 & 1;
+    auto element_a = [&](int r, int k, int k_count) {
+        return wmma_signed(float(wmma_element(a, s.a, r, k, k_count, gfx12, sa)), s.a, k, i->neg_lo & 1, i->neg_hi & 1);
+    };
     for (int k = 0; k < s.k; ++k)
         for (int r = 0; r < 16; ++r) {
-            A[k * 16 + r] = float(wmma_element(a, s.a, r, k, s.k, gfx12, sa));
-            B[k * 16 + r] = float(wmma_element(b, s.b, r, k, s.k, gfx12, sb));
+            if (!s.sparse) A[k * 16 + r] = element_a(r, k, s.k);
+            B[k * 16 + r] = wmma_signed(float(wmma_element(b, s.b, r, k, s.k, gfx12, sb)), s.b, k, i->neg_lo >> 1 & 1, i->neg_hi >> 1 & 1);
         }
-    bool high = !gfx12 && (i->op_sel >> 2 & 1);
+    if (s.sparse) { // of four consecutive k of A two are stored; two index bits for each, in the lane that stores it
+        std::fill_n(A, s.k * 16, 0.0f);
+        const u32 *index = w.v[i->o[3].index].lane;
+        int half_k = s.k / 2, per_lane = half_k / 2;
+        u32 set = per_lane * 2 == 32 ? 0 : i->b & 1;
+        for (int k = 0; k < half_k; ++k)
+            for (int r = 0; r < 16; ++r) {
+                int position = k % per_lane, lane = r + 16 * (k / per_lane);
+                u32 which = index[lane] >> (set * per_lane * 2 + 2 * position) & 3;
+                A[(k / 2 * 4 + int(which)) * 16 + r] = element_a(r, k, half_k);
+            }
+    }
+    bool high = !gfx12 && (i->op_sel >> 2 & 1), absolute = i->neg_hi >> 2 & 1, negative = i->neg_lo >> 2 & 1;
     for (int v = 0; v < 8; ++v)
         for (int l = 0; l < 32; ++l) {
             int m = gfx12 ? v + 8 * (l / 16) : 2 * v + l / 16, n = l % 16;
@@ -543,6 +563,8 @@ const Inst *wmma(Wave &w, const Inst *i) {
                 continue;
             }
             float sum = s.result == 'f' ? std::bit_cast<float>(old) : s.result == 'h' ? half_to_float(old >> shift & 0xffff) : bf16_to_float(old >> shift & 0xffff);
+            if (absolute) sum = std::fabs(sum);
+            if (negative) sum = -sum;
             for (int k = 0; k < s.k; ++k) sum = std::fma(A[k * 16 + m], B[k * 16 + n], sum);
             if (s.result == 'f') {
                 out[v * kLanes + l] = std::bit_cast<u32>(sum);
@@ -562,7 +584,7 @@ Table wmma_opcodes() {
     Table t;
     auto add = [&](const char *name, WmmaShape s) {
         wmma_shapes().push_back(s);
-        t.push_back({name, Unit::matrix, wmma, nullptr, {Type::wide, Type::wide, Type::wide, s.result == 'i' ? Type::i32 : s.result == 'f' ? Type::f32 : Type::f16},
+        t.push_back({intern(name), Unit::matrix, wmma, nullptr, {Type::wide, Type::wide, Type::wide, s.sparse ? Type::b32 : s.result == 'i' ? Type::i32 : s.result == 'f' ? Type::f32 : s.result == 'b' ? Type::bf16 : Type::f16},
                      kOwnModifiers | kAlwaysRuns, s.result == 'i' ? "exact" : "fma chain in k order", u32(wmma_shapes().size() - 1)});
     };
     add("v_wmma_f32_16x16x16_f16", {W::f16, W::f16, 16, 'f'});
@@ -576,6 +598,17 @@ Table wmma_opcodes() {
     add("v_wmma_f32_16x16x16_fp8_bf8", {W::fp8, W::bf8, 16, 'f'});
     add("v_wmma_f32_16x16x16_bf8_fp8", {W::bf8, W::fp8, 16, 'f'});
     add("v_wmma_f32_16x16x16_bf8_bf8", {W::bf8, W::bf8, 16, 'f'});
+    add("v_swmmac_f32_16x16x32_f16", {W::f16, W::f16, 32, 'f', true});
+    add("v_swmmac_f32_16x16x32_bf16", {W::bf16, W::bf16, 32, 'f', true});
+    add("v_swmmac_f16_16x16x32_f16", {W::f16, W::f16, 32, 'h', true});
+    add("v_swmmac_bf16_16x16x32_bf16", {W::bf16, W::bf16, 32, 'b', true});
+    add("v_swmmac_i32_16x16x32_iu8", {W::iu8, W::iu8, 32, 'i', true});
+    add("v_swmmac_i32_16x16x32_iu4", {W::iu4, W::iu4, 32, 'i', true});
+    add("v_swmmac_i32_16x16x64_iu4", {W::iu4, W::iu4, 64, 'i', true});
+    add("v_swmmac_f32_16x16x32_fp8_fp8", {W::fp8, W::fp8, 32, 'f', true});
+    add("v_swmmac_f32_16x16x32_fp8_bf8", {W::fp8, W::bf8, 32, 'f', true});
+    add("v_swmmac_f32_16x16x32_bf8_fp8", {W::bf8, W::fp8, 32, 'f', true});
+    add("v_swmmac_f32_16x16x32_bf8_bf8", {W::bf8, W::bf8, 32, 'f', true});
     return t;
 }
 

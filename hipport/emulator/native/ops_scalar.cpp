@@ -132,6 +132,10 @@ const Inst *s_movreld_b64(Wave &w, const Inst *i) {
     write64(w, o, read64(w, i->o[1]));
     return i + 1;
 }
+const Inst *s_movrelsd_2_b32(Wave &w, const Inst *i) { // bits 9:0 of M0 for the source, 25:16 for the destination
+    w.s[(i->o[0].index + (w.s[kM0] >> 16 & 0x3ff)) & 127] = w.s[(i->o[1].index + (w.s[kM0] & 0x3ff)) & 127];
+    return i + 1;
+}
 
 Op salu(const char *name, Run run, std::vector<Type> types, u32 flags = 0) { return {name, Unit::salu, run, nullptr, std::move(types), flags}; }
 
@@ -300,6 +304,7 @@ Table scalar_opcodes() {
         salu("s_movrels_b32", s_movrels_b32, {Type::b32, Type::b32}),
         salu("s_movrels_b64", s_movrels_b64, {Type::b64, Type::b64}),
         salu("s_movreld_b32", s_movreld_b32, {Type::b32, Type::b32}),
+        salu("s_movrelsd_2_b32", s_movrelsd_2_b32, {Type::b32, Type::b32}),
         salu("s_movreld_b64", s_movreld_b64, {Type::b64, Type::b64}),
     };
     // gfx11 and gfx12 names of the same opcodes.
