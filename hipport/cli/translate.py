@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from hipport.cli.output import by_severity, plural, print_diff, print_findings, print_json, print_list
-from hipport.core import HipportError
 from hipport.core.target import TARGETS
 
 if TYPE_CHECKING:
@@ -30,7 +29,12 @@ if TYPE_CHECKING:
 @click.option("--rocm", metavar="X.Y", help="HIP version that the output is written for [default: 6.4].")
 @click.option("--rename", is_flag=True, default=None, help="Rename .cu and .cuh files, and the includes with them.")
 @click.option("--unsafe", is_flag=True, default=None, help="Also apply edits that may change meaning.")
-@click.option("--facts", is_flag=True, help="Use a compiler front end where rules need types.")
+@click.option("--facts", is_flag=True, default=None, help="Ask a compiler front end for types and declarations.")
+@click.option(
+    "--compile-commands",
+    type=click.Path(path_type=Path),
+    help="Compile database with the flags of the units; implies --facts.",
+)
 @click.option("--rules", multiple=True, type=click.Path(path_type=Path), help="Folder of further rules, repeatable.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Leave out, repeatable: 'third_party/**', '*.bak'.")
 @click.option("--in-place", is_flag=True, help="Change the inputs themselves; they must be committed to git.")
@@ -48,7 +52,6 @@ def command(
     inputs: tuple[Path, ...],
     out: Path | None,
     root: Path | None,
-    facts: bool,
     in_place: bool,
     dry_run: bool,
     check: bool,
@@ -71,6 +74,7 @@ def command(
       hipport translate kernel.cu --out hip/ -t gfx1100
       hipport translate src/ --diff | less                  look first
       hipport translate src/ --check                        for CI: is the output current?
+      hipport translate src/ --compile-commands build/compile_commands.json    with types
       hipport translate src/ --in-place                     git can undo it
 
     \b
@@ -79,11 +83,6 @@ def command(
     """
     from hipport.pipeline.run import translate_tree
 
-    if facts:
-        raise HipportError(
-            "--facts (types from a compiler front end) is not available in this version",
-            "leave it out: rules that would need types report what they could not decide",
-        )
     if sum((dry_run, check, show_diff)) > 1:
         raise click.UsageError("--dry-run, --check and --diff exclude each other")
     if in_place and out is not None:
@@ -142,6 +141,8 @@ def merged_settings(config: Path | None, given: dict[str, object]) -> Settings:
             changes[name] = settings.exclude + value
         elif name == "patches":
             changes[name] = str(Path(str(value)).absolute())
+        elif name == "compile_commands":
+            changes |= {name: str(Path(str(value)).absolute()), "facts": True}
         else:
             changes[name] = value
     return replace(settings, **changes)  # type: ignore[arg-type]  # names and types are those of the options above
@@ -171,6 +172,7 @@ def _request(
         write=write,
         jobs=settings.jobs,
         max_bytes=settings.max_file_mib << 20,
+        facts=settings.facts_request(),
     )
 
 

@@ -264,8 +264,8 @@ def _signals_held() -> Iterator[None]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        for number in dict.fromkeys(noted):
-            signal.raise_signal(number)
+        for received in dict.fromkeys(noted):
+            signal.raise_signal(received)
 
 
 def _keep(final: Path, saved: Path) -> None:

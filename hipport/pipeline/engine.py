@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -13,6 +13,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from hipport.core import Diagnostic, FileResult, FileState, HipportError, Severity, SourceFile, TranslateOptions
+from hipport.core.facts import UnitFacts
 from hipport.core.files import rules_root
 from hipport.emit.licences import notices
 
@@ -35,8 +36,11 @@ def load_engine(
     names: Iterable[str],
     above: str = "",
     bare: Iterable[str] = (),
+    facts: Mapping[str, UnitFacts] | None = None,
 ) -> Engine:
-    """The translator with hipport's rules and those of the given folders, and the facts of `hipport.pipeline.project`.
+    """The translator with hipport's rules and those of the given folders, and what is known about the tree.
+
+    ``files`` to ``bare`` come from `hipport.pipeline.project`, ``facts`` (by path) from `hipport.pipeline.facts`.
 
     Raises:
         RuleError: a rule or a table is wrong.
@@ -52,7 +56,8 @@ def load_engine(
         above,
         frozenset(bare),
     )
-    return lambda source, options: translate_source(source, book, options, project)
+    known = facts or {}
+    return lambda source, options: translate_source(source, book, options, project, known.get(source.path))
 
 
 def translate_one(engine: Engine, source: SourceFile, options: TranslateOptions) -> FileResult:

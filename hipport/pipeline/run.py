@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hipport.core import HipportError, TranslateOptions
 from hipport.core.files import write_atomic
@@ -32,6 +33,9 @@ from hipport.pipeline.kinds import Kind, kind_of
 from hipport.pipeline.session import SUPPORT, Session
 from hipport.pipeline.walk import Inputs, find_inputs, names_below, tree_root
 
+if TYPE_CHECKING:
+    from hipport.pipeline.facts import FactsRequest
+
 _MOST_FILES_AROUND = 20_000
 
 
@@ -52,6 +56,7 @@ class Request:
         write: False plans only (``--dry-run``, ``--check``, ``--diff``).
         jobs: processes, 0 for as many as pay off.
         max_bytes: larger files are copied, not analysed.
+        facts: ask a compiler front end, with flags from there.
     """
 
     inputs: tuple[Path, ...]
@@ -66,6 +71,7 @@ class Request:
     write: bool = True
     jobs: int = 0
     max_bytes: int = 16 << 20
+    facts: FactsRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,9 @@ def _translate(request: Request, root: Path, out: Path, progress: Progress | Non
             "choose another --out, give the same --root, or replace it by --force",
         )
     inputs = _inputs(request, root, out)
-    session = Session(root, out, request.options, request.rules, old, request.max_bytes, request.jobs, request.in_place)
+    session = Session(
+        root, out, request.options, request.rules, old, request.max_bytes, request.jobs, request.in_place, request.facts
+    )
 
     def in_scope(record: FileRecord) -> bool:
         if record.kind == SUPPORT:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hipport.core import Diagnostic, FileResult, FileState, HipportError, Severity, SourceFile, TranslateOptions
+from hipport.core.facts import UnitFacts
 from hipport.emit.licences import notices
 from hipport.emit.manifest import FileRecord, Manifest, count_lines, record_of, sha256
 from hipport.emit.planning import Item
@@ -19,6 +21,9 @@ from hipport.pipeline.identity import rulebook_identity, run_key
 from hipport.pipeline.kinds import Kind, copied_with_care, kind_of
 from hipport.pipeline.project import Declared, declared, folders_above, project_key, without_runtime
 from hipport.pipeline.walk import InputFile
+
+if TYPE_CHECKING:
+    from hipport.pipeline.facts import FactsRequest
 
 SUPPORT = "support"
 
@@ -69,6 +74,7 @@ class Session:
         max_bytes: larger files are copied, not read into memory.
         jobs: processes, 0 for as many as pay off.
         in_place: the inputs may be the outputs of the last run.
+        facts: ask a compiler front end, with flags from there.
     """
 
     def __init__(
@@ -81,6 +87,7 @@ class Session:
         max_bytes: int = 16 << 20,
         jobs: int = 0,
         in_place: bool = False,
+        facts: FactsRequest | None = None,
     ) -> None:
         self.root = root
         self.out = out
@@ -90,6 +97,7 @@ class Session:
         self.max_bytes = max_bytes
         self.jobs = jobs
         self.in_place = in_place
+        self.facts = facts
         self.identity = rulebook_identity(rule_folders)
         self.diagnostics: list[Diagnostic] = []
         self.unreadable: set[str] = set()
@@ -97,6 +105,7 @@ class Session:
         self.cache_problem = ""
         self._project = Project()
         self._bare: frozenset[str] = frozenset()
+        self._known: dict[str, UnitFacts] = {}
         self._fresh: dict[str, bytes] = {}
 
     @cached_property
@@ -108,7 +117,9 @@ class Session:
     def engine(self) -> Engine:
         """The translator; loaded only when something must be translated."""
         project = self._project
-        return load_engine(self.rule_folders, project.files, project.macros, project.names, project.above, self._bare)
+        return load_engine(
+            self.rule_folders, project.files, project.macros, project.names, project.above, self._bare, self._known
+        )
 
     @cached_property
     def run(self) -> str:
@@ -149,6 +160,12 @@ class Session:
                 project.add(record.path, Declared(record.macros, record.names))
         self._project = project
         self._bare = without_runtime({t.file.path: t.data for t in texts if t.data is not None}, project.files)
+        if self.facts is not None:
+            from hipport.pipeline.facts import facts_of_tree
+
+            found = facts_of_tree(self.root, [(t.file.path, t.data) for t in texts], self.facts, self.jobs)
+            self._known = found.files
+            self.diagnostics += found.diagnostics
         return texts
 
     def items(self, texts: Texts, progress: Progress | None = None) -> list[Item]:
@@ -165,7 +182,7 @@ class Session:
             record = self._reusable(known.get(path), path, text.digest)
             if (
                 (done := outputs.get(path))
-                and done.run.removesuffix("-bare") == self.run
+                and done.run.partition("-")[0] == self.run
                 and done.pristine_sha256 == text.digest
             ):
                 record = done  # what the last run made of it: its record, edits included, stays
@@ -235,7 +252,7 @@ class Session:
             source = needed_headers([f"<{record.path.removeprefix(FOLDER + '/')}>"])[0].get(record.path)
             return source if source is not None and sha256(source) == digest else None
         run = run_key(self.identity, self.old.options, self._project.key())
-        if record.run != (f"{run}-bare" if record.path in self._bare else run):
+        if record.run != run + self._circumstances(record.path):
             return None
         try:
             data = (self.root / record.path).read_bytes()
@@ -267,8 +284,13 @@ class Session:
         return translate_one(self.engine, source, options).output
 
     def _run_of(self, path: str) -> str:
-        """Run key of one file: what it includes decides whether it needs the runtime's header."""
-        return f"{self.run}-bare" if path in self._bare else self.run
+        """Run key of one file."""
+        return self.run + self._circumstances(path)
+
+    def _circumstances(self, path: str) -> str:
+        """What decides a file's translation besides its bytes: whether it lacks the runtime's header, known facts."""
+        facts = self._known.get(path)
+        return ("-bare" if path in self._bare else "") + (f"-facts-{facts.identity}" if facts else "")
 
     def _reusable(self, old: FileRecord | None, path: str, digest: str) -> FileRecord | None:
         run = self._run_of(path)

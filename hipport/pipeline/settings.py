@@ -9,6 +9,10 @@ Every key is optional; the command line wins over the file, the file over the de
     out = "generated_hip"
     patches = "patches"               # hand edits, see hipport edits
     include = ["csrc/include"]        # include paths, for builds and --facts
+    flags = ["-DNDEBUG", "-std=c++17"] # for --facts: of every unit, besides include
+    compile_commands = "build/compile_commands.json"  # for --facts: flags per unit
+    cuda_path = "/usr/local/cuda"     # for --facts: CUDA's headers, where nvcc is not found
+    facts = false                     # the same as --facts
     rules = ["my_rules"]              # rule folders besides hipport's own
     exclude = ["third_party/**", "*.bak"]
     passthrough = ["csrc/cutlass/**"] # analysed, copied byte for byte
@@ -26,11 +30,15 @@ import re
 import tomllib
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hipport.core import HipportError, TranslateOptions, target_named
 
+if TYPE_CHECKING:
+    from hipport.pipeline.facts import FactsRequest
+
 FILE_NAME = "hipport.toml"
+DATABASE = "compile_commands.json"
 WARP_MODELS = ("logical32", "native64", "padded")
 LAUNCH_STYLES = ("chevron", "macro")
 _DEFAULT = TranslateOptions()
@@ -53,6 +61,10 @@ class Settings:
     out: str = "generated_hip"
     patches: str = ""
     include: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    compile_commands: str = ""
+    cuda_path: str = ""
+    facts: bool = False
     rules: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     passthrough: tuple[str, ...] = _DEFAULT.passthrough
@@ -83,6 +95,32 @@ class Settings:
             rocm=parse_rocm(self.rocm),
             passthrough=self.passthrough,
         )
+
+    def facts_request(self) -> FactsRequest | None:
+        """What ``--facts`` needs; None without it. A compile database beside ``hipport.toml`` is found by itself.
+
+        Raises:
+            HipportError: the named database or toolkit does not exist, or there are no flags at all.
+            ToolchainError: no clang.
+        """
+        if not self.facts:
+            return None
+        from hipport.pipeline.facts import FactsRequest
+        from hipport.sdk import find_sdk
+
+        named = self.folder / (self.compile_commands or DATABASE)
+        if self.compile_commands and not named.is_file():
+            raise HipportError(f"{named} does not exist", "make it: cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, or bear")
+        flags = (*(word for path in self.include for word in ("-I", path)), *self.flags)
+        if not named.is_file() and not flags:
+            raise HipportError(
+                "--facts needs the flags that the program is compiled with",
+                f"name a {DATABASE} by --compile-commands, or set include and flags in {FILE_NAME}",
+            )
+        cuda = self.folder / self.cuda_path if self.cuda_path else None
+        if cuda is not None and not (cuda / "include").is_dir():
+            raise HipportError(f"no CUDA toolkit: {cuda} has no folder include", "correct cuda_path")
+        return FactsRequest(named if named.is_file() else None, flags, cuda, self.folder, str(find_sdk().clang))
 
     def rule_folders(self) -> tuple[Path, ...]:
         """Rule folders besides hipport's own.

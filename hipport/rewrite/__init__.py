@@ -38,6 +38,9 @@ file that holds one of them::
 - ``context.pass_number`` is 1 for the original text; what later passes find was made by edits.
 - ``context.shared(offset)`` is false in text that only AMD or only CUDA builds see. Edits there are dropped anyway.
 - ``runs_on_device(parsed, fragment, node)`` (hipport.rewrite.predicates) answers True, False or None for "cannot know".
+- ``parsed.facts`` answers what only a compiler knows: ``is_own(offset)``, ``field_owner(offset)``, ``type_at(span)``,
+  ``side_at(offset)``. Without ``--facts``, and wherever the front end lost its way, the answer is None: then decide as
+  without it. A fact may make an edit surer, drop a finding, or keep an edit away, and the last is reported.
 - A transform never raises for bad input: it reports.
 """
 
@@ -46,6 +49,7 @@ from __future__ import annotations
 import posixpath
 
 from hipport.core import FileResult, FileState, SourceFile, TranslateOptions
+from hipport.core.facts import UnitFacts
 from hipport.rewrite.change import Change, Context, Finding, Project
 from hipport.rewrite.cmake import translate_cmake
 from hipport.rewrite.engine import translate_cuda
@@ -73,6 +77,7 @@ def translate_source(
     rulebook: Rulebook,
     options: TranslateOptions,
     project: Project = Project(),  # noqa: B008 - frozen
+    facts: UnitFacts | None = None,
 ) -> FileResult:
     """Translate one file. Pure: the same arguments give the same result; nothing is read or written.
 
@@ -83,11 +88,12 @@ def translate_source(
         rulebook: from `hipport.rulebook.load_rulebook`.
         options: see `TranslateOptions`.
         project: what is known about the rest of the tree.
+        facts: what a compiler front end knows about the file (``--facts``).
     """
     suffix = posixpath.splitext(source.path)[1].lower()
     name = posixpath.basename(source.path)
     if suffix in CUDA_SUFFIXES:
-        return translate_cuda(source, rulebook, options, project)
+        return translate_cuda(source, rulebook, options, project, facts)
     if name == "CMakeLists.txt" or suffix == ".cmake":
         return translate_cmake(source, options)
     if name == "setup.py":

@@ -155,6 +155,11 @@ def _match(
     values = _variant(parsed, rule, spans)
     if values is None or parsed.reach(span.start) != "shared":
         return
+    own = [parsed.text(at) for at in spans.values() if parsed.facts.is_own(at.start)]
+    if any(anchor.encode() in own for anchor in rule.anchors):
+        return  # the tree's own function of that name
+    if any(parsed.facts.type_at(spans[name]) in types for name, types in rule.skip_types.items() if name in spans):
+        return
     doubts = []
     for name in rule.requires:
         verdict = REGISTRY[name](parsed, fragment, root)

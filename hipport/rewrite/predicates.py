@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
+from hipport.core.facts import Side
 from hipport.syntax import Fragment, ParsedFile
 from hipport.syntax.blanking import DEVICE_AND_HOST, DEVICE_ONLY
 
@@ -37,6 +38,10 @@ def enclosing_function(node: Node) -> Node | None:
 def runs_on_device(parsed: ParsedFile, fragment: Fragment, node: Node) -> bool | None:
     """Whether the code around ``node`` is compiled for the device; None in a macro or behind an unknown macro."""
     function = enclosing_function(node)
+    if function is not None and function.type == "function_definition" and not fragment.macro:
+        side = parsed.facts.side_at(node.start_byte)
+        if side is not None:
+            return side is not Side.HOST
     while function is not None:
         verdict = _annotated(parsed, fragment, function)
         if verdict is not False:

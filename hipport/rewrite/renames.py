@@ -16,6 +16,7 @@ from hipport.syntax.tokens import Include
 
 RENAME = "HP199"
 RENAMED_FILE = "HP407"
+OWN_NAME = "HP918"
 # Blanks before a "::" that has none behind it separate: ``return ::cudaFree``, ``typename ::cub::X``, a macro's name.
 _QUALIFIER = re.compile(rb"(?:(?!(?:return|typename|new|case|else|throw)\b)[A-Za-z_]\w*(?:\s*::\s+|::))+\Z")
 # An enumerator may stand behind its enum's name, before or after that was renamed: CUresult::CUDA_SUCCESS.
@@ -63,8 +64,36 @@ def applicable(
 ) -> Row | None:
     """The row that means the identifier at ``span``: by qualification, by member access, by HIP version.
 
-    A name of which every row is for another HIP version gives a row of state ``none`` that says so.
+    A name of which every row is for another HIP version gives a row of state ``none`` that says so. A name that the
+    front end knows as the tree's own has none.
     """
+    return None if parsed.facts.is_own(span.start) else _by_spelling(parsed, rows, span, options)
+
+
+def own_names(parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions) -> Iterator[Finding]:
+    """Names that the tables would have renamed by their spelling, had the front end not known better."""
+    if not parsed.facts.unit.references:
+        return
+    for start, name in parsed.scan.identifiers:
+        rows = rulebook.names.get(name)
+        if rows is None or name in parsed.defined or not parsed.facts.is_own(start):
+            continue
+        row = _by_spelling(parsed, rows, Span(start, start + len(name)), options)
+        known = parsed.facts.reference_at(start)
+        if known is not None and row is not None and row.state != "same" and parsed.reach(start) is Reach.SHARED:
+            yield Finding(
+                start,
+                Diagnostic(
+                    OWN_NAME, Severity.NOTE,
+                    f"{name.decode()} is the program's own {known.kind} {known.name}, not CUDA's, and is left",
+                    subject=name.decode(),
+                ),
+            )  # fmt: skip
+
+
+def _by_spelling(
+    parsed: ParsedFile, rows: tuple[tuple[Any, ...], ...], span: Span, options: TranslateOptions
+) -> Row | None:
     data = parsed.data
     stripped = code_before(parsed, span.start)
     member = stripped.endswith((b".", b"->")) and not stripped.endswith(b"...")

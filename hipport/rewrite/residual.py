@@ -60,6 +60,8 @@ def residual(
     known_hip = rulebook.hip_names
     names = rulebook.names
     for start, name in parsed.scan.identifiers:
+        if parsed.facts.is_own(start):
+            continue
         if name in counts:
             if parsed.reach(start) is Reach.SHARED:
                 counts[name].append(start)
@@ -117,7 +119,7 @@ def _namespace_cuda(parsed: ParsedFile, subjects: set[str]) -> Iterator[Finding]
     seen: set[str] = set()
     for start, name in parsed.scan.identifiers:
         member = _MEMBER.match(parsed.data, start + 4) if name == b"cuda" else None
-        if member is None or parsed.reach(start) is not Reach.SHARED:
+        if member is None or parsed.reach(start) is not Reach.SHARED or parsed.facts.is_own(member.start(1)):
             continue
         if re.search(rb"\w\s*::\s*\Z", parsed.data[max(0, start - 40) : start]):
             continue

@@ -112,6 +112,7 @@ class Rule:
     title: str
     safety: str
     requires: tuple[str, ...]
+    skip_types: dict[str, tuple[str, ...]]
     match: str
     rewrite: dict[str, str]
     transform: str

@@ -158,6 +158,7 @@ class _Reader:
             title=self.string("title"),
             safety=safety,
             requires=requires,
+            skip_types=self._skip_types(captures),
             match=self._guarded(match, captures, variants),
             rewrite=rewrite,
             transform=transform,
@@ -188,6 +189,14 @@ class _Reader:
         if not transform and bool(value) == (safety == Safety.ADVISE):
             raise self.fail("'rewrite' is needed unless safety is advise, which has none", "safety")
         return dict(value)
+
+    def _skip_types(self, captures: set[str]) -> dict[str, tuple[str, ...]]:
+        value = self.table.get("skip_types", {})
+        if not isinstance(value, dict) or not set(value) <= captures:
+            raise self.fail("'skip_types' is a table: capture -> types", "skip_types")
+        if not all(isinstance(v, list) and all(isinstance(item, str) for item in v) for v in value.values()):
+            raise self.fail("'skip_types' holds lists of types", "skip_types")
+        return {capture: tuple(types) for capture, types in value.items()}
 
     def _variants(self) -> tuple[dict[str, str], ...]:
         value = self.table.get("variant", [])

@@ -1,6 +1,6 @@
 """Child process of `unit_facts`: reads a request from stdin, parses under a memory limit, writes facts to stdout.
 
-``python -m hipport.semantics.worker`` with ``{"path", "flags", "clang", "memory_bytes"}`` as JSON.
+``python -m hipport.semantics.worker`` with ``{"path", "flags", "root", "clang", "memory_bytes"}`` as JSON.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def main() -> int:
     from hipport.semantics.clang import collect, standard_flags
 
     flags = [*request["flags"], *standard_flags(request["clang"]), "-w", "-ferror-limit=0"]
-    facts = collect(request["path"], flags)
-    json.dump(facts.to_plain(), sys.stdout)
+    facts = collect(request["path"], flags, request["root"])
+    json.dump({path: found.to_plain() for path, found in facts.items()}, sys.stdout)
     return 0
 
 

@@ -13,6 +13,7 @@ from functools import cache, cached_property, lru_cache
 from tree_sitter import Language, Node, Parser, Query, QueryCursor, QueryError
 
 from hipport.core import SourceFile, Span
+from hipport.core.facts import NO_FACTS, TextFacts
 from hipport.syntax.blanking import blanked
 from hipport.syntax.conditionals import Conditional, Reach, conditionals, foreign_regions
 from hipport.syntax.tokens import Scan, scan
@@ -82,11 +83,15 @@ class ParsedFile:
     Args:
         source: the text. Trees, spans and edits all use its byte offsets.
         foreign: what `foreign` is, where an earlier state of the text decided it; None: its conditionals decide.
+        facts: what a compiler front end knows about the text; without ``--facts`` nothing.
     """
 
-    def __init__(self, source: SourceFile, foreign: list[tuple[Span, Reach]] | None = None) -> None:
+    def __init__(
+        self, source: SourceFile, foreign: list[tuple[Span, Reach]] | None = None, facts: TextFacts = NO_FACTS
+    ) -> None:
         self.source = source
         self.data = source.data
+        self.facts = facts
         self._foreign = foreign
 
     @cached_property

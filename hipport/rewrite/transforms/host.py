@@ -10,6 +10,7 @@ from tree_sitter import Node
 from hipport.core import Severity, Span, target_named
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.rewrite.predicates import runs_on_device
+from hipport.rewrite.transforms.warp import PROPERTIES
 from hipport.syntax import Fragment, ParsedFile, compile_query, inside_error, matches
 from hipport.syntax.arguments import call_arguments
 
@@ -62,7 +63,7 @@ def _capability_field(
     if not context.shared(span.start):
         return
     receiver = node.child_by_field_name("argument")
-    if receiver is None or not _is_properties(parsed, parsed.node_text(fragment, receiver)):
+    if receiver is None or not _is_properties(parsed, fragment, receiver, span.end - len(name)):
         return
     outer = node.parent
     while outer is not None and outer.type in ("parenthesized_expression", "cast_expression"):
@@ -105,8 +106,15 @@ def _verdicts(parsed: ParsedFile, context: Context, fragment: Fragment, test: No
     return f", {', '.join(answers)}"
 
 
-def _is_properties(parsed: ParsedFile, receiver: bytes) -> bool:
-    """Whether an expression is a device-properties record, as far as this file tells."""
+def _is_properties(parsed: ParsedFile, fragment: Fragment, node: Node, field: int) -> bool:
+    """Whether ``node``, of which the field at ``field`` is taken, is a device-properties record.
+
+    Without facts: as far as this file tells.
+    """
+    owner = parsed.facts.field_owner(field)
+    if owner is not None:
+        return owner in PROPERTIES
+    receiver = parsed.node_text(fragment, node)
     if re.search(rb"get(?:Current)?Device(?:Properties|Prop)\s*\(", receiver):
         return True
     base = re.match(rb"[A-Za-z_]\w*", receiver)
@@ -133,6 +141,9 @@ def warp_size_guards(parsed: ParsedFile, context: Context) -> Iterator[Change | 
             if field is None or b"32" not in sides:
                 continue
             span = fragment.span(test)
+            place = parsed.data.find(b"warpSize", span.start, span.end)
+            if parsed.facts.field_owner(place) not in (None, *PROPERTIES):
+                continue  # a field of that name of the program's own
             if context.shared(span.start) and runs_on_device(parsed, fragment, test) is not True:
                 yield context.report(
                     span.start,

@@ -107,7 +107,11 @@ def char_vector_elements(parsed: ParsedFile, context: Context) -> Iterator[Chang
             node = found["root"][0]
             text = parsed.node_text(fragment, node)
             span = fragment.span(node)
-            if not element.search(text) or not context.shared(span.start):
+            found_element = element.search(text)
+            if found_element is None or not context.shared(span.start):
+                continue
+            owner = parsed.facts.field_owner(span.start + found_element.end() - 1)
+            if owner is not None and not re.fullmatch("char[1-4]", owner):
                 continue
             if _SIGNED.search(_declared_type(parsed, fragment.base, node)):
                 yield context.report(

@@ -28,6 +28,8 @@ def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
         device = _DEVICE.match(name) is not None
         if not (device or _HOST.match(name)) or name in own or not context.shared(start):
             continue
+        if parsed.facts.is_own(start):
+            continue
         before = code_before(parsed, start)
         if before.endswith((b".", b"->", b"::")) and not before.endswith((b" ::", b"(::", b"=::")):
             continue

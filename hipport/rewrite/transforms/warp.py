@@ -37,6 +37,10 @@ _NAMES = {
     b"__reduce_xor_sync": "hipport::reduce_xor_sync",
     b"__syncwarp": "hipport::syncwarp",
 }
+# Types that HIP's shuffles take, as a compiler spells them.
+_SHUFFLED = frozenset(
+    ("int", "unsigned int", "long", "unsigned long", "long long", "unsigned long long", "float", "double")
+)
 _LEGACY_SHUFFLES = frozenset((b"__shfl", b"__shfl_up", b"__shfl_down", b"__shfl_xor"))
 _LEGACY_VOTES = {b"__ballot": "hipport::ballot", b"__any": "hipport::any", b"__all": "hipport::all"}
 _OTHER = {
@@ -53,13 +57,13 @@ _WIDE_MASK = re.compile(rb"0[xX][0-9a-fA-F]{9,}")
 
 def shuffles(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Shuffles over the full warp with a literal mask: HIP's maskless form with a width says the same."""
-    if b"bfloat16" in parsed.data:  # HIP 6.4 has no shuffle of bfloat16: hipport/warp.h moves any type
-        return
     for start, name in parsed.scan.identifiers:
         if name not in _SHUFFLES or not _is_cuda(parsed, context, start, name):
             continue
         arguments = _arguments(parsed, start + len(name))
         if arguments is None or len(arguments) not in (3, 4) or not is_full_mask(parsed, arguments[0]):
+            continue
+        if _may_be_bfloat16(parsed, arguments[1]):
             continue
         edits = [
             context.edit(Span(start, start + len(name)), _SHUFFLES[name]),
@@ -72,14 +76,13 @@ def shuffles(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]
 
 def collectives(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Every other warp function: the name in `hipport/warp.h`, same arguments."""
-    moves_any_type = b"bfloat16" in parsed.data
     for start, name in parsed.scan.identifiers:
         new = _NAMES.get(name)
         if new is None or not _is_cuda(parsed, context, start, name):
             continue
         arguments = _arguments(parsed, start + len(name))
-        simple = name in _SHUFFLES and not moves_any_type and arguments is not None and len(arguments) in (3, 4)
-        if simple and arguments and is_full_mask(parsed, arguments[0]):
+        simple = name in _SHUFFLES and arguments is not None and len(arguments) in (3, 4)
+        if simple and arguments and is_full_mask(parsed, arguments[0]) and not _may_be_bfloat16(parsed, arguments[1]):
             continue  # HP201
         if arguments and _WIDE_MASK.search(parsed.data[arguments[0].start : arguments[0].end]):
             continue  # HIP code already: a mask of 64 bits
@@ -127,6 +130,7 @@ def warp_size(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding
         yield replace(change, rank=2)  # before rules that only know a place that wants a constant
 
 
+PROPERTIES = frozenset(("cudaDeviceProp", "hipDeviceProp_t"))
 _PROPERTIES = re.compile(rb"\b(?:cudaDeviceProp|hipDeviceProp_t)\s*(?:const\s*)?[*&]?\s*(\w+)")
 _COMPARED = re.compile(rb"\s*(?:[=!]=|[<>]=?(?!<|>))")
 
@@ -138,7 +142,10 @@ def device_property(parsed: ParsedFile, context: Context) -> Iterator[Change | F
         if name != b"warpSize" or not context.shared(start):
             continue
         owner = re.search(rb"(?<![\w.>\])])(\w+)\s*(?:\.|->)\s*\Z", parsed.data[max(0, start - 80) : start])
-        if owner is None or owner[1] not in owners:
+        if owner is None:
+            continue
+        known = parsed.facts.field_owner(start)
+        if owner[1] not in owners if known is None else known not in PROPERTIES:
             continue
         begin, end = start - len(owner[0]), start + len(name)
         before = parsed.data[max(0, begin - 4) : begin].rstrip()
@@ -175,6 +182,14 @@ def declares_warp_size(parsed: ParsedFile) -> bool:
     return bool(_OWN_WARP_SIZE.search(parsed.data))
 
 
+def _may_be_bfloat16(parsed: ParsedFile, value: Span) -> bool:
+    """HIP 6.4 has no shuffle of bfloat16: hipport/warp.h moves any type. Without facts the whole file is suspected."""
+    if b"bfloat16" not in parsed.data:
+        return False
+    known = parsed.facts.type_at(value)
+    return known is None or known.removeprefix("const ") not in _SHUFFLED
+
+
 def is_full_mask(parsed: ParsedFile, argument: Span) -> bool:
     """True for a literal that names all 32 lanes."""
     return bool(_FULL_MASK.match(parsed.data[argument.start : argument.end].strip()))
@@ -184,6 +199,9 @@ def _is_cuda(parsed: ParsedFile, context: Context, start: int, name: bytes) -> b
     """A use of CUDA's own function: in text that both builds see, not the project's macro, not a member."""
     if not context.shared(start) or name in parsed.defined or name in context.project.macros:
         return False
+    own = parsed.facts.is_own(start)
+    if own is not None:
+        return not own and not _qualified(parsed.data, start)
     return not _qualified(parsed.data, start) and not _declared(parsed, name)
 
 
