@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +34,10 @@ class FlashAttention:
         checks: the emulator's checks (``all``, a comma list, empty for none).
         compute_units: see `COMPUTE_UNITS`; 1 keeps small problems from being split.
         seed: of the random numbers for dropout.
+
+    Attributes:
+        used: instantiations that ran since `forget`, each once.
+        findings: what the emulator's checks said since then, one line each.
     """
 
     def __init__(
@@ -51,21 +58,32 @@ class FlashAttention:
         self.target = target_named(target).name
         self.device = device
         self.checks = checks
+        self.used: list[Instantiation] = []
+        self.findings: list[str] = []
         self.philox = Philox(seed)
         self.extension = Extension(self._run, compute_units or COMPUTE_UNITS[self.target], self.philox)
+
+    def forget(self) -> None:
+        """Empty `used` and `findings`."""
+        self.used, self.findings = [], []
 
     def _run(
         self, what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
     ) -> list[Array]:
-        import os
-
         sdk = find_sdk()
         runtime = build_runtime(sdk)
         program = build_entry(what, self.tree, self.target, sdk, runtime)
-        environment = dict(os.environ)
-        if self.device == "emulator":
-            environment = runtime_environment(runtime, RunOptions(target=self.target, checks=self.checks))
-        return run(program, environment, buffers, launches)
+        if what not in self.used:
+            self.used.append(what)
+        if self.device != "emulator":
+            return run(program, os.environ, buffers, launches)
+        with tempfile.TemporaryDirectory(prefix="hipport-flash-") as folder:
+            statistics = Path(folder) / "statistics.json"
+            options = RunOptions(target=self.target, checks=self.checks, statistics=statistics)
+            results = run(program, runtime_environment(runtime, options), buffers, launches)
+            for found in json.loads(statistics.read_text(encoding="utf-8"))["findings"]:
+                self.findings.append(f"{found['id']} {found['message']} [{found['file']}:{found['line']}]")
+        return results
 
     @cached_property
     def interface(self) -> ModuleType:

@@ -95,11 +95,8 @@ class Extension:
             window_left, window_right, causal, seqlen_q, seqlen_k, alibi_slopes
         )
         swapped = _swaps(seqlen_q, heads, heads_k, window_left, window_right, p_dropout, alibi_slopes)
-        groups = heads // heads_k
-        query = q
-        if swapped:
-            query = q.reshape(batch, heads_k, groups, head_dim).transpose(1, 2)
-            seqlen_q, heads = groups, heads_k
+        query = _groups_as_rows(q, heads_k) if swapped else q
+        seqlen_q, heads = query.shape[1:3]
         result = torch.empty_like(query, memory_format=torch.contiguous_format)
         lse = torch.empty(batch, heads, seqlen_q, dtype=torch.float32)
         _need(not (return_softmax and p_dropout <= 0), "return_softmax is only supported when p_dropout > 0.0")
@@ -123,13 +120,7 @@ class Extension:
                 packed=False, p_dropout=p_dropout, return_softmax=return_softmax, softcap=softcap,
                 alibi=alibi_slopes is not None, num_splits=0, force_split=False, append_kv=False,
             )  # fmt: skip
-        if swapped:
-            result = result.transpose(1, 2).reshape(batch, 1, heads_k * seqlen_q, head_dim)
-            lse = lse.reshape(batch, heads_k * seqlen_q, 1)
-        if out is not None:
-            out.copy_(result)
-            result = out
-        return [result, lse, scores, state]
+        return [*_handed_over(result, lse, q, out, swapped), scores, state]
 
     def varlen_fwd(
         self, q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, cu_seqlens_q: Tensor, cu_seqlens_k: Tensor,
@@ -153,12 +144,11 @@ class Extension:
         if causal:
             window_right = 0
         swapped = _swaps(max_seqlen_q, heads, heads_k, window_left, window_right, p_dropout, alibi_slopes)
-        groups = heads // heads_k
         query = q
         if swapped:
-            query = q.reshape(batch, heads_k, groups, head_dim).transpose(1, 2)
-            query = query.reshape(batch * groups, heads_k, head_dim)
-            max_seqlen_q, heads = groups, heads_k
+            query = _groups_as_rows(q, heads_k)
+            max_seqlen_q, heads = query.shape[1:3]
+            query = query.flatten(0, 1)
         total_q = query.shape[0]
         window_left = -1 if window_left >= max_seqlen_k else window_left
         window_right = -1 if window_right >= max_seqlen_k else window_right
@@ -202,14 +192,7 @@ class Extension:
                 dtype=q.dtype, packed=True, p_dropout=p_dropout, return_softmax=return_softmax, softcap=softcap,
                 alibi=alibi_slopes is not None, num_splits=0 if swapped else 1, force_split=paged, append_kv=False,
             )  # fmt: skip
-        if swapped:
-            shape = (batch, max_seqlen_q, heads_k, head_dim)
-            result = result.reshape(shape).transpose(1, 2).reshape(batch, heads_k * max_seqlen_q, head_dim)
-            lse = lse.reshape(heads * max_seqlen_q, batch)
-        if out is not None:
-            out.copy_(result)
-            result = out
-        return [result, lse, scores, state]
+        return [*_handed_over(result, lse, q, out, swapped), scores, state]
 
     def fwd_kvcache(
         self, q: Tensor, k_cache: Tensor, v_cache: Tensor, k: Tensor | None, v: Tensor | None, seqlens_k: Tensor | None,
@@ -222,7 +205,21 @@ class Extension:
         paged = block_table is not None
         batch, seqlen_q, heads, head_dim = q.shape
         heads_k = k_cache.shape[2]
-        _need(head_dim % 8 == 0, "hipport.flash needs a head_size that is a multiple of 8 for the KV cache")
+        if head_dim % 8:
+
+            def pad(x: Tensor) -> Tensor:
+                return torch.nn.functional.pad(x, (0, -head_dim % 8))
+
+            caches = pad(k_cache), pad(v_cache)
+            result, lse = self.fwd_kvcache(
+                pad(q), *caches, None if k is None else pad(k), None if v is None else pad(v), seqlens_k, rotary_cos,
+                rotary_sin, cache_batch_idx, leftpad_k, block_table, alibi_slopes, None, softmax_scale, causal,
+                window_left, window_right, softcap, rotary_interleaved, num_splits,
+            )  # fmt: skip
+            if k is not None:
+                for cache, padded in zip((k_cache, v_cache), caches, strict=True):
+                    cache.copy_(padded[..., :head_dim])
+            return list(_handed_over(result[..., :head_dim], lse, q, out, swapped=False))
         _need(not (paged and cache_batch_idx is not None), "Paged KVcache does not support cache_batch_idx")
         _need(not paged or k_cache.shape[1] % 256 == 0, "Paged KV cache block size must be divisible by 256")
         seqlen_k = block_table.shape[1] * k_cache.shape[1] if block_table is not None else k_cache.shape[1]
@@ -231,10 +228,8 @@ class Extension:
         if causal:
             window_right = 0
         swapped = _swaps(seqlen_q, heads, heads_k, window_left, window_right, 0.0, alibi_slopes)
-        query = q
-        if swapped:
-            query = q.reshape(batch, heads_k, heads // heads_k, head_dim).transpose(1, 2)
-            seqlen_q, heads = heads // heads_k, heads_k
+        query = _groups_as_rows(q, heads_k) if swapped else q
+        seqlen_q, heads = query.shape[1:3]
         window_left = -1 if window_left >= seqlen_k else window_left
         window_right = -1 if window_right >= seqlen_k else window_right
         result = torch.empty_like(query, memory_format=torch.contiguous_format)
@@ -281,13 +276,7 @@ class Extension:
             num_splits=num_splits, force_split=k is not None or cache_batch_idx is not None or paged,
             append_kv=k is not None,
         )  # fmt: skip
-        if swapped:
-            result = result.transpose(1, 2).reshape(batch, 1, heads_k * seqlen_q, head_dim)
-            lse = lse.reshape(batch, heads_k * seqlen_q, 1)
-        if out is not None:
-            out.copy_(result)
-            result = out
-        return [result, lse]
+        return list(_handed_over(result, lse, q, out, swapped))
 
     def bwd(self, *_arguments: object, **_named: object) -> list[Tensor]:
         """Not ported yet.
@@ -434,6 +423,24 @@ def splits_heuristic(blocks: int, compute_units: int, n_blocks: int, max_splits:
             fill[splits] = waves / math.ceil(waves)
     best = max(fill.values(), default=0.0)
     return next((splits for splits, value in fill.items() if value >= 0.85 * best), 1)
+
+
+def _groups_as_rows(q: Tensor, heads_k: int) -> Tensor:
+    """``(batch, [1,] heads, head_dim)`` to ``(batch, group, heads_k, head_dim)``."""
+    return q.reshape(q.shape[0], heads_k, -1, q.shape[-1]).transpose(1, 2)
+
+
+def _handed_over(result: Tensor, lse: Tensor, q: Tensor, out: Tensor | None, swapped: bool) -> tuple[Tensor, Tensor]:
+    """Results as the caller sees them: shaped like ``q``, in ``out`` where it was given."""
+    if swapped:
+        heads_k = result.shape[-2]
+        rows = result.reshape(q.shape[0], -1, heads_k, q.shape[-1])
+        result = rows.transpose(1, 2).reshape(q.shape)
+        lse = lse.reshape(-1, q.shape[0]) if q.dim() == 3 else lse.reshape(q.shape[0], -1, 1)
+    if out is None:
+        return result, lse
+    out.copy_(result)
+    return out, lse
 
 
 def _up(value: int, multiple: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import jinja2
@@ -108,6 +108,9 @@ class Forward:
     softcap: bool = False
     return_softmax: bool = False
 
+    def __str__(self) -> str:
+        return _name("fwd", self)
+
 
 @dataclass(frozen=True, slots=True)
 class SplitForward:
@@ -124,8 +127,17 @@ class SplitForward:
     append_kv: bool = False
     log_splits: int = 0
 
+    def __str__(self) -> str:
+        return _name("split", self) + (f"-splits{2**self.log_splits}" if self.log_splits else "")
+
 
 Instantiation = Forward | SplitForward
+
+
+def _name(kernel: str, what: Instantiation) -> str:
+    """``fwd-hd64-fp16-causal-even_mn-even_k``: the flags that are set."""
+    flags = [field.name for field in fields(what) if getattr(what, field.name) is True and field.name != "bf16"]
+    return "-".join((kernel, f"hd{what.head_dim}", "bf16" if what.bf16 else "fp16", *flags))
 
 
 def padded_head_dim(head_dim: int) -> int:
@@ -178,5 +190,5 @@ def build_entry(what: Instantiation, tree: Path, target: str, sdk: Sdk, runtime:
     root = tree.resolve()
     own = include_root()
     folders = (own / "hipport/cute/overlay", root, own, own / "hipport/torchless", root / "csrc/cutlass/include")
-    flags = ("-O3", "-w", *(f"-I{path}" for path in folders))
-    return build_program(ProgramPlan(folder, (source.name,), target, flags), sdk, runtime)
+    flags = ("-O3", "-w", *(f"-I{path}/" for path in folders))
+    return build_program(ProgramPlan(folder, (source.name,), target, flags, movable=(root, own)), sdk, runtime)

@@ -42,6 +42,7 @@ class ProgramPlan:
         target: LLVM processor name.
         flags: further compiler flags (``-I``, ``-D``, ``-O2``, ``-std=...``); relative paths start at ``folder``.
         libraries: names for ``-l``.
+        movable: folders whose place does not matter: the program made from the same files elsewhere is taken.
     """
 
     folder: Path
@@ -49,6 +50,19 @@ class ProgramPlan:
     target: str
     flags: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    movable: tuple[Path, ...] = ()
+
+    def general(self, path: str) -> str:
+        """The path, or text that starts with one after a flag, with a movable folder replaced by its number."""
+        for number, folder in enumerate(self.movable):
+            path = path.replace(f"{folder}{os.sep}", f"@{number}{os.sep}")
+        return path
+
+    def specific(self, path: str) -> str:
+        """`general` undone."""
+        for number, folder in enumerate(self.movable):
+            path = path.replace(f"@{number}{os.sep}", f"{folder}{os.sep}")
+        return path
 
 
 def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
@@ -62,9 +76,10 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
         if not (plan.folder / name).is_file():
             raise HipportError(f"{plan.folder / name} does not exist or is no file", "check the path")
     folder = cache_root() / "programs" / _key(plan, sdk)
-    program = folder / _PROGRAM
-    if program.exists() and _inputs_unchanged(folder / _RECORD):
-        return program
+    # Trees that move are many, and so may be the programs of one plan.
+    for made in sorted(folder.glob("*/")) if plan.movable else [folder]:
+        if (made / _PROGRAM).exists() and _inputs_unchanged(made / _RECORD, plan):
+            return made / _PROGRAM
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
         work = Path(temporary)
@@ -74,7 +89,7 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
             unit = work / f"{number}.o"
             _compile(plan, name, unit, sdk)
             objects.append(str(unit))
-            inputs.update(_dependencies(unit.with_suffix(".d"), plan.folder))
+            inputs.update(_dependencies(unit.with_suffix(".d"), plan))
         link = [str(sdk.clang), *objects, "-o", str(work / _PROGRAM), f"-L{runtime.folder}", "-lamdhip64", "-lhiprtc"]
         link += [
             *(f"-L{folder}" for folder in sdk.library_dirs),
@@ -82,9 +97,12 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
             "-lpthread",
         ]
         _run([*link, "-Wl,--as-needed", "-Wl,--allow-shlib-undefined"], plan.folder, "link")
-        os.replace(work / _PROGRAM, program)  # noqa: PTH105
-        write_atomic(folder / _RECORD, json.dumps(inputs, indent=0, sort_keys=True).encode())
-    return program
+        record = json.dumps(inputs, indent=0, sort_keys=True).encode()
+        made = folder / hashlib.sha256(record).hexdigest()[:24] if plan.movable else folder
+        made.mkdir(exist_ok=True)
+        os.replace(work / _PROGRAM, made / _PROGRAM)  # noqa: PTH105
+        write_atomic(made / _RECORD, record)
+    return made / _PROGRAM
 
 
 def _compile(plan: ProgramPlan, name: str, unit: Path, sdk: Sdk) -> None:
@@ -101,7 +119,7 @@ def _key(plan: ProgramPlan, sdk: Sdk) -> str:
         plan.target,
         *plan.sources,
         "",
-        *plan.flags,
+        *map(plan.general, plan.flags),
         "",
         *plan.libraries,
     ):
@@ -109,23 +127,27 @@ def _key(plan: ProgramPlan, sdk: Sdk) -> str:
     return digest.hexdigest()[:24]
 
 
-def _dependencies(rule: Path, folder: Path) -> dict[str, str]:
+def _dependencies(rule: Path, plan: ProgramPlan) -> dict[str, str]:
     """Files of a make rule that the compiler wrote, with their hashes."""
     text = rule.read_text(encoding="utf-8", errors="surrogateescape").replace("\\\n", " ")
     names = text.partition(":")[2].replace("\\ ", "\0").split()
     found: dict[str, str] = {}
     for name in names:
-        path = folder / name.replace("\0", " ")
-        found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
+        path = plan.folder / name.replace("\0", " ")
+        found[plan.general(str(path))] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
 
-def _inputs_unchanged(record: Path) -> bool:
+def _inputs_unchanged(record: Path, plan: ProgramPlan) -> bool:
     try:
         inputs: dict[str, str] = json.loads(record.read_text(encoding="utf-8"))
-        return all(hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest for path, digest in inputs.items())
+        return all(_digest(plan.specific(path)) == digest for path, digest in inputs.items())
     except (OSError, ValueError):
         return False
+
+
+def _digest(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def _run(command: list[str], folder: Path, what: str) -> None:

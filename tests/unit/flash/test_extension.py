@@ -153,3 +153,39 @@ def test_bfloat16_bits_travel_unchanged(recorder: Recorder) -> None:
     pointer = recorder.launches[0].parameters["q_ptr"]
     assert isinstance(pointer, Pointer)
     assert set(np.unique(recorder.buffers[pointer.buffer][0])) == {0x3F80}
+
+
+def test_single_query_comes_back_in_the_callers_order(recorder: Recorder) -> None:
+    """Heads of a group become rows for the kernel: row r of head k is query head ``k * group + r``."""
+    q, k, v = qkv(sq=1)
+    q[:] = torch.arange(4.0)[None, None, :, None]
+    given = torch.empty_like(q)
+
+    def copy_queries(
+        what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
+    ) -> list[Array]:
+        recorder(what, buffers, launches)
+        parameters = launches[0].parameters
+        sent = {name: buffers[p.buffer][0] for name in ("q_ptr", "o_ptr") if isinstance(p := parameters[name], Pointer)}
+        return [sent["q_ptr"] if array is sent["o_ptr"] else array for array, wanted in buffers if wanted]
+
+    out, *_ = forward(Extension(copy_queries, 1, Philox()), (q, k, v), out=given)
+    assert out is given
+    assert torch.equal(out, q)
+    pointer = recorder.launches[0].parameters["q_ptr"]
+    assert isinstance(pointer, Pointer)
+    assert recorder.buffers[pointer.buffer][0][0, :, :, 0].tolist() == [[0.0, 2.0], [1.0, 3.0]]
+
+
+def test_cache_with_an_odd_head_dim_is_padded(recorder: Recorder) -> None:
+    q, _, v = qkv(sq=3, sk=64, d=59)
+    cache, new = torch.ones(1, 64, 2, 59, dtype=torch.float16), torch.zeros(1, 3, 2, 59, dtype=torch.float16)
+    out, lse = extension(recorder).fwd_kvcache(
+        q, cache, v, new, new, torch.tensor([5], dtype=torch.int32), None, None, None, None, None, None, None, 0.125,
+        False, -1, -1, 0.0, False, 1,
+    )  # fmt: skip
+    assert isinstance(recorder.what, SplitForward)
+    assert recorder.what.even_k  # 59 becomes 64
+    assert recorder.launches[0].parameters["d"] == 64
+    assert (out.shape, lse.shape, cache.shape) == ((1, 3, 4, 59), (1, 4, 3), (1, 64, 2, 59))
+    assert bool((cache == 1).all())
