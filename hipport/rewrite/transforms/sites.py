@@ -20,34 +20,46 @@ from hipport.core import Severity, Span
 from hipport.rewrite.change import Change, Context, Finding
 from hipport.syntax import ParsedFile
 
-_OWN_NAMES = re.compile(rb"hipport::[\w:]+")
-
 
 def replace(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Yield one change with every site of the rule, or one finding that says what differs."""
     data = parsed.data
+    sites = [(_as_in(data, site["find"]), _as_in(data, site["replace"]), site) for site in context.rule.variants]
+    if context.pass_number > 1 or _translated(parsed, context, [wanted for _, wanted, _ in sites]):
+        for find, wanted, site in sites:
+            if find in data and find not in wanted:
+                yield _differs(context, f"{_first_line(site['find'])} is still there after the sites were replaced")
+                return
+        return
     edits = []
-    applied = 0
-    for site in context.rule.variants:
-        find, wanted = _as_in(data, site["find"]), _as_in(data, site["replace"])
+    for find, wanted, site in sites:
         starts = [match.start() for match in re.finditer(re.escape(find), data)]
-        if (not starts or find in wanted) and _applied(wanted, data):
-            applied += 1
-            continue
         if len(starts) != int(site["expect"]):
-            yield _differs(context, f"{site['find'].strip().splitlines()[0]!r} occurs {len(starts)} times, "
-                           f"{site['expect']} expected")  # fmt: skip
+            yield _differs(
+                context, f"{_first_line(site['find'])} occurs {len(starts)} times, {site['expect']} expected"
+            )
             return
         found = surroundings(data, starts, len(find))
         if found != site["context"]:
-            yield _differs(context, f"the lines around {site['find'].strip().splitlines()[0]!r} hash to {found}, "
-                           f"{site['context']} expected")  # fmt: skip
+            yield _differs(
+                context, f"the lines around {_first_line(site['find'])} hash to {found}, {site['context']} expected"
+            )
             return
         edits += [context.edit(Span(at, at + len(find)), wanted) for at in starts]
-    if edits and applied:
-        yield _differs(context, "some places are replaced already, others are not")
-    elif edits:
-        yield context.change(edits)
+    yield context.change(edits)
+
+
+def _translated(parsed: ParsedFile, context: Context, wanted: list[bytes]) -> bool:
+    """Whether an earlier run translated this text: the rule's headers are there, or else its replacements."""
+    if context.rule.include:
+        return set(context.rule.include) <= {include.path for include in parsed.scan.includes}
+    return all(text in parsed.data for text in wanted) and not any(
+        _as_in(parsed.data, site["find"]) in parsed.data for site in context.rule.variants
+    )
+
+
+def _first_line(text: str) -> str:
+    return repr(text.strip().splitlines()[0])
 
 
 def surroundings(data: bytes, starts: list[int], length: int) -> str:
@@ -59,12 +71,6 @@ def surroundings(data: bytes, starts: list[int], length: int) -> str:
         end = data.find(b"\n", end + 1) if end >= 0 else -1
         digest.update(b" ".join(data[begin : end if end >= 0 else len(data)].split()) + b"\n")
     return digest.hexdigest()[:8]
-
-
-def _applied(wanted: bytes, data: bytes) -> bool:
-    """Whether the replacement is there. Other rules may have edited it since, but they leave hipport's names alone."""
-    names = set(_OWN_NAMES.findall(wanted))
-    return all(name in data for name in names) if names else wanted in data
 
 
 def _as_in(data: bytes, text: str) -> bytes:
