@@ -115,6 +115,26 @@ void vector_definedness(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const Op &op = *i->op;
     u64 exec = w.exec();
+    if (op.types[0] == Type::pkf32) { // two results; each depends on the word of a source that op_sel picks for it
+        bool moves = op.flags & kOwnModifiers; // v_pk_mov_b32: low from the first source, high from the second
+        u64 word[2] = {~0ull, ~0ull};
+        for (int half = 0; half < 2; ++half)
+            for (int k = 1; k <= i->n; ++k) {
+                if (moves && k != half + 1) continue;
+                Operand o = i->o[k];
+                bool high = moves ? i->op_sel >> half & 1 : (half ? i->op_sel_hi : i->op_sel) >> (k - 1) & 1;
+                if (o.width > 1 && high) ++o.index;
+                o.width = 1;
+                word[half] &= defined_lanes(w, o);
+            }
+        for (int half = 0; half < 2; ++half) {
+            Operand o = i->o[0];
+            o.index += half;
+            o.width = 1;
+            set_lanes(w, o, word[half], exec);
+        }
+        return;
+    }
     u64 d = ~0ull;
     if (op.shape == Shape::cndmask) {
         u64 mask = read_mask(w, i->o[5]);

@@ -78,6 +78,17 @@ extern "C" __global__ void masked_lds(const int *in, int *out) { // reads the sa
     out[threadIdx.x] = threadIdx.x < 100 ? v + 1 : -1;
 }
 
+extern "C" __global__ void packed_lds(const int *in, int *out) { // one half of each packed product depends on the tail, the other not
+    typedef float pair __attribute__((ext_vector_type(2)));
+    __shared__ float s[256];
+    if (threadIdx.x < 128) s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    pair v = {s[threadIdx.x & 127], s[128 + (threadIdx.x & 127)]};
+    v = v * v + v;
+    out[threadIdx.x] = (int)v.x;
+    if (in[0] == -1) out[threadIdx.x] = (int)v.y; // not taken, but the compiler must compute both
+}
+
 extern "C" __global__ void uninitialised_register(int *out, int n) {
     int v;
     asm volatile("" : "=v"(v)); // whatever the register held

@@ -95,7 +95,7 @@ def test_finding_names_lane_workgroup_and_address(module: Module) -> None:
     assert found.address == out.address + 800
 
 
-@pytest.mark.parametrize("kernel", ["store_inside", "with_barrier", "masked_lds"])
+@pytest.mark.parametrize("kernel", ["store_inside", "with_barrier", "masked_lds", "packed_lds"])
 def test_correct_kernel_has_no_finding(module: Module, kernel: str) -> None:
     result = launch(module, kernel)
     assert result.error is None
