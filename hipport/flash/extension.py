@@ -201,6 +201,7 @@ class Extension:
         causal: bool, window_left: int, window_right: int, softcap: float, rotary_interleaved: bool, num_splits: int,
     ) -> list[Tensor]:  # fmt: skip
         """``mha_fwd_kvcache``: attention over a cache, to which ``k`` and ``v`` are appended in place first."""
+        window_left, window_right = int(window_left), int(window_right)  # tensors of one element are taken, too
         _check(q, k_cache, v_cache)
         paged = block_table is not None
         batch, seqlen_q, heads, head_dim = q.shape
