@@ -1,10 +1,11 @@
 """Speed of translation against torch's hipify and hipify-perl: whole processes, imports included, median of rounds.
 
-    python benchmarks/translate_speed.py [--rounds 5] [--json FILE] [--check] [--no-perl]
+    python benchmarks/translate_speed.py [--rounds 5] [--json FILE] [--check] [--no-perl] [--facts]
 
 Input: ``csrc/flash_attn``, ``csrc/layer_norm``, ``csrc/fused_dense_lib`` of upstream_cuda/ (hipport upstream sync), and
 ``csrc/cutlass/include`` once. Peers run over the same files, where they are installed: torch in this environment,
-hipify-perl on PATH or in the AMD toolchain's folder. ``--check`` exits with 1 when a limit below is missed.
+hipify-perl on PATH or in the AMD toolchain's folder. ``--facts`` adds translations that ask a compiler front end about
+three units of ``csrc/layer_norm`` with PyTorch's headers. ``--check`` exits with 1 when a limit below is missed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -23,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+FACTS_UNITS = ("ln_fwd_256.cu", "ln_bwd_256.cu", "ln_parallel_fwd_256.cu")
 PARTS = ("csrc/flash_attn", "csrc/layer_norm", "csrc/fused_dense_lib")
 HIPIFY = """
 import sys
@@ -74,7 +77,45 @@ def find_hipify_perl() -> str | None:
     return next((str(p) for p in sorted((cache_root() / "sdk").rglob("bin/hipify-perl"))), None)
 
 
-def run(upstream: Path, rounds: int, perl: str | None) -> list[Row]:
+def facts_rows(upstream: Path, work: Path, rounds: int, env: dict[str, str]) -> list[Row]:
+    """``--facts`` on units that include PyTorch: first run (the front end reads everything), then from its cache."""
+    from hipport.build.torch_headers import find_torch
+
+    torch = find_torch()
+    if torch is None:
+        print("torch is not installed: --facts is not measured", file=sys.stderr)
+        return []
+    source = work / "facts" / "csrc"
+    source.mkdir(parents=True)
+    for path in (upstream / "csrc/layer_norm").iterdir():
+        if path.suffix in (".h", ".cuh") or path.name in FACTS_UNITS:
+            shutil.copy(path, source)
+    include = torch / "include"
+    folders = [source, include, include / "torch/csrc/api/include", Path(sysconfig.get_paths()["include"])]
+    settings = {"include": [str(folder) for folder in folders], "flags": ["-std=c++17"]}
+    config = source.parent / "hipport.toml"
+    config.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items()), encoding="utf-8")
+    out = work / "facts-out"
+    command = [sys.executable, "-m", "hipport", "translate", "-q", str(source), "--out", str(out)]
+    command += ["--config", str(config), "--facts"]
+
+    def fresh() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+
+    toolchain = {**env, "HIPPORT_CACHE": str(work / "facts-cache")}
+    from hipport.core.files import cache_root
+
+    (work / "facts-cache").mkdir()
+    (work / "facts-cache" / "sdk").symlink_to(cache_root() / "sdk")
+    name = f"hipport --facts, {len(FACTS_UNITS)} units"
+    return [
+        measure(f"{name}, cold", 1, command, fresh, toolchain),
+        measure(f"{name}, facts cached", rounds, command, fresh, toolchain),
+        measure(f"{name}, warm", rounds, command, lambda: None, toolchain),
+    ]
+
+
+def run(upstream: Path, rounds: int, perl: str | None, facts: bool) -> list[Row]:
     """Measure everything in a temporary folder."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="hipport-bench-") as name:
@@ -99,6 +140,8 @@ def run(upstream: Path, rounds: int, perl: str | None) -> list[Row]:
             shutil.copytree(upstream / "csrc/cutlass/include", vendored / "csrc/cutlass/include")
             translate = [*hipport, str(vendored), "--out", str(out)]
             rows.append(measure("hipport, cold, cutlass/include", 1, translate, fresh, env))
+        if facts:
+            rows += facts_rows(upstream, work, rounds, env)
     return rows
 
 
@@ -132,7 +175,7 @@ def missed(rows: Sequence[Row]) -> list[str]:
     if "torch hipify" in by_name:
         limits["hipport, cold"] = by_name["torch hipify"].seconds
     found = [f"{n}: {by_name[n].seconds:.2f} s > {s:.2f} s" for n, s in limits.items() if by_name[n].seconds > s]
-    return found + [f"{r.name}: {r.peak_mib:.0f} MiB > 400" for r in rows if "hipport" in r.name and r.peak_mib > 400]
+    return found + [f"{r.name}: {r.peak_mib:.0f} MiB > 400" for r in rows if "hipport, " in r.name and r.peak_mib > 400]
 
 
 def main() -> int:
@@ -142,13 +185,14 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures there")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a limit is missed")
     parser.add_argument("--no-perl", action="store_true", help="without hipify-perl, which takes minutes")
+    parser.add_argument("--facts", action="store_true", help="measure --facts too, which takes minutes")
     arguments = parser.parse_args()
     if not (arguments.upstream / PARTS[0]).is_dir():
         parser.error(f"{arguments.upstream} holds no sources: run hipport upstream sync")
     perl = None if arguments.no_perl else find_hipify_perl()
     if perl is None:
         print("hipify-perl is not measured", file=sys.stderr)
-    rows = run(arguments.upstream, arguments.rounds, perl)
+    rows = run(arguments.upstream, arguments.rounds, perl, arguments.facts)
     print(f"{'':34}{'median s':>9}{'least':>8}{'most':>8}{'CPU s':>8}{'MiB':>7}{'rounds':>8}")
     for r in rows:
         print(f"{r.name:34}{r.seconds:9.2f}{r.least:8.2f}{r.most:8.2f}{r.cpu:8.2f}{r.peak_mib:7.0f}{r.rounds:8}")

@@ -102,7 +102,10 @@ def apply(paths: tuple[str, ...], out: Path | None, patches: Path | None, as_jso
 @_common
 def drop(paths: tuple[str, ...], force: bool, out: Path | None, patches: Path | None, as_json: bool) -> int:
     """Delete the patches of PATHS and put the pristine translation back."""
-    return _done(_tree(out, patches).drop(paths, force), as_json)
+    plan = _tree(out, patches).drop(paths, force)
+    if not as_json:
+        print_list(f"{plural(len(paths), 'hand edit')} dropped", paths)
+    return _done(plan, as_json)
 
 
 def _tree(out: Path | None, patches: Path | None) -> EditedTree:

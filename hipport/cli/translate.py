@@ -81,6 +81,7 @@ def command(
     Exit codes: 0 clean, 1 findings that need a person (with --check: output out
     of date), 2 bad usage or input, nothing written.
     """
+    from hipport.emit.manifest import findings
     from hipport.pipeline.run import translate_tree
 
     if sum((dry_run, check, show_diff)) > 1:
@@ -117,6 +118,7 @@ def command(
             f"{outcome.out.name}: {plural(len(outcome.changes), 'file')} would change",
             (f"{'remove' if p in removed else 'write '} {p}" for p in outcome.changes),
         )
+        print_findings(findings(outcome.manifest, passthrough=False))
     elif not quiet:
         _print(outcome, verbose)
     return code

@@ -129,7 +129,7 @@ class EditedTree:
         return self._replay(self._select(paths), find_patches(self.folder), force=False)
 
     def drop(self, paths: Sequence[str], force: bool = False) -> Plan:
-        """Forget the saved edits of ``paths``: the output gets the pristine translation back.
+        """Forget the saved edits of ``paths``, with their unresolved conflicts: the output gets the translation back.
 
         Raises:
             HipportError: a path has no hand edit, or edits that were never saved (unless ``force``: with a backup).
@@ -150,6 +150,7 @@ class EditedTree:
         for path in paths:
             if path in patches:
                 patches[path].unlink(missing_ok=True)
+                (self.out / (path + CONFLICT)).unlink(missing_ok=True)
         return plan
 
     def pristine(self, record: FileRecord) -> bytes | None:

@@ -77,7 +77,7 @@ def facts_of_tree(root: Path, paths: Sequence[tuple[str, bytes | None]], request
     failed = {diagnostic.path for diagnostic in diagnostics}
     for path, data in sources.items():
         if path not in parts and path not in failed and b"cuda" in data.lower():
-            diagnostics.append(_without(path, "no unit of the compile database reads this file"))
+            diagnostics.append(_without(path, "no unit whose flags are known reads this file"))
     return Known({path: merged(found) for path, found in parts.items()}, tuple(diagnostics))
 
 

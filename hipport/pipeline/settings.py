@@ -197,7 +197,7 @@ def _checked(table: dict[str, Any], text: str, path: Path) -> Settings:
         default = allowed[key].default
         if isinstance(default, tuple):
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise HipportError(f"{place}: {key} must be a list of strings")
+                raise HipportError(f"{place}: {key} must be a list of strings", f'write it as {key} = ["..."]')
             values[key] = tuple(value)
         else:
             if type(value) is not type(default):

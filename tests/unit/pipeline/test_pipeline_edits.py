@@ -268,6 +268,13 @@ def test_undoing_an_edit_and_saving_removes_the_patch(project: Project) -> None:
     assert project.states() == []
 
 
+def test_drop_ends_a_conflict(project: Project) -> None:
+    conflicting(project)
+    project.tree().drop(["a.cu"])
+    assert not project.conflict.exists()
+    assert project.states() == []
+
+
 def test_apply_replays_without_translating(project: Project) -> None:
     project.edit(b"int three", b"int 3")
     project.tree().save()

@@ -205,7 +205,7 @@ void f(void* p) { cudaFree(p); }
     assert "void f(void* p) { cudaFree(p); }" in texts["a.cu"]
     assert "void f(void* p) { hipFree(p); }" in texts["b.cu"]
     assert [(f["id"], f["path"]) for f in findings] == [("HP918", "a.cu"), ("HP917", "b.cu")]
-    assert "no unit of the compile database reads this file" in str(findings[1]["message"])
+    assert "no unit whose flags are known reads this file" in str(findings[1]["message"])
 
 
 def test_errors_of_the_front_end_are_said(project: Path) -> None:
