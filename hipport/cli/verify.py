@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,24 +58,34 @@ def command(
         raise HipportError("hipport verify computes its references with PyTorch", 'pip install "hipport[torch]"')
     from hipport.flash import FlashAttention
     from hipport.flash.cases import TABLE, plan_case, read_cases, run_case
+    from hipport.flash.kernels import programs_for
+    from hipport.hiprt.program import CompileError
 
     cases = _chosen(read_cases(table or TABLE), subset, patterns)
     flash = FlashAttention(tree or "generated_hip", target, device, checks=checks)
+    needed = {case.name: plan_case(flash, case) for case in cases}
+    groups = programs_for([kernel for kernels in needed.values() for kernel in kernels])
     if plan_only:
-        kernels = {case.name: [str(kernel) for kernel in plan_case(flash, case)] for case in cases}
+        names = {case: [str(kernel) for kernel in kernels] for case, kernels in needed.items()}
         if as_json:
-            print_json({"target": flash.target, "cases": kernels})
+            print_json({"target": flash.target, "cases": names, "programs": [list(map(str, g)) for g in groups]})
         else:
-            for name, needed in kernels.items():
-                click.echo(f"{name:28} {' '.join(needed) or 'no kernel'}")
-            needed = sorted({kernel for names in kernels.values() for kernel in names})
-            click.echo(f"{plural(len(cases), 'case')}, {plural(len(needed), 'kernel')}")
+            for name, kernels in names.items():
+                click.echo(f"{name:28} {' '.join(kernels) or 'no kernel'}")
+            click.echo(
+                f"{plural(len(cases), 'case')}, {plural(sum(map(len, groups)), 'kernel')} "
+                f"in {plural(len(groups), 'program')}"
+            )
         return 0
 
     outcomes = []
     for number, case in enumerate(cases, 1):
         if not quiet:
             click.echo(f"[{number}/{len(cases)}] {case.name}", err=True)
+        for group in groups:
+            if set(group) & set(needed[case.name]):
+                with suppress(CompileError):  # the case will say so
+                    flash.prepare(group)
         outcome = run_case(flash, case)
         outcomes.append(outcome)
         if not as_json:

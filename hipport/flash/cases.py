@@ -312,6 +312,8 @@ def _starts(lengths: Sequence[int]) -> Tensor:
 def _varlen(case: Case, q: Tensor, k: Tensor, v: Tensor, generator: torch.Generator) -> _Problem:
     """Sequences of the lengths ``q`` and ``k``; ``used`` keys of each, behind ``leftpad`` ones; or in pages."""
     rows, columns = case.numbers("q"), case.numbers("k")
+    if len(rows) != case.b or len(columns) != case.b or max(rows) > case.sq or max(columns) > case.sk:
+        raise HipportError(f"{case.name}: q and k must name {case.b} lengths up to sq and sk", "correct the table")
     used, pads = case.numbers("used") or columns, case.numbers("leftpad") or [0] * case.b
     queries = [q[n, : rows[n]] for n in range(case.b)]
     keys = [k[n, : columns[n]] for n in range(case.b)]

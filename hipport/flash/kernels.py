@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import ClassVar
 
 import jinja2
 
@@ -97,6 +99,7 @@ LAUNCH_TEMPLATE = "csrc/flash_attn/src/flash_fwd_launch_template.h"
 class Forward:
     """One instantiation of ``flash_fwd_kernel``; names are upstream's template parameters."""
 
+    split: ClassVar[bool] = False
     head_dim: int
     bf16: bool
     dropout: bool = False
@@ -116,6 +119,7 @@ class Forward:
 class SplitForward:
     """One instantiation of ``flash_fwd_splitkv_kernel``, with the combine kernel when ``log_splits`` is not 0."""
 
+    split: ClassVar[bool] = True
     head_dim: int
     bf16: bool
     causal: bool = False
@@ -152,8 +156,20 @@ def padded_head_dim(head_dim: int) -> int:
     raise HipportError(f"head dimension {head_dim} is over 256", "FlashAttention supports up to 256")
 
 
-def entry_source(what: Instantiation) -> str:
-    """C++ of the program for one instantiation."""
+KERNELS_PER_PROGRAM = 4  # most of a compilation is what instantiations of one head dimension share; memory limits it
+
+
+def programs_for(kernels: Sequence[Instantiation]) -> list[tuple[Instantiation, ...]]:
+    """The instantiations in groups that are compiled together: of one kind, head dimension and type."""
+    families: dict[tuple[bool, int, bool], list[Instantiation]] = {}
+    for what in dict.fromkeys(kernels):
+        families.setdefault((what.split, what.head_dim, what.bf16), []).append(what)
+    n = KERNELS_PER_PROGRAM
+    return [tuple(family[at : at + n]) for family in families.values() for at in range(0, len(family), n)]
+
+
+def entry_source(kernels: Sequence[Instantiation]) -> str:
+    """C++ of the program for some instantiations: number ``2 n`` is the n-th, ``2 n + 1`` combines its splits."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hipport.flash"),
         undefined=jinja2.StrictUndefined,
@@ -161,14 +177,14 @@ def entry_source(what: Instantiation) -> str:
         autoescape=False,
     )
     template = environment.get_template("forward.hip.j2")
-    return template.render(k=what, split=isinstance(what, SplitForward), fields=FIELDS, launch=LAUNCH_TEMPLATE)
+    return template.render(kernels=kernels, fields=FIELDS, launch=LAUNCH_TEMPLATE)
 
 
-def build_entry(what: Instantiation, tree: Path, target: str, sdk: Sdk, runtime: RuntimeFolder) -> Path:
-    """The program for one instantiation, from the cache or compiled now.
+def build_entry(kernels: Sequence[Instantiation], tree: Path, target: str, sdk: Sdk, runtime: RuntimeFolder) -> Path:
+    """The program for some instantiations, from the cache or compiled now.
 
     Args:
-        what: which kernel.
+        kernels: which instantiations.
         tree: a translated FlashAttention tree.
         target: LLVM processor name.
         sdk: the toolchain.
@@ -182,7 +198,7 @@ def build_entry(what: Instantiation, tree: Path, target: str, sdk: Sdk, runtime:
         raise HipportError(
             f"{tree} holds no {LAUNCH_TEMPLATE}", "run: hipport upstream sync && hipport translate upstream_cuda"
         )
-    text = entry_source(what)
+    text = entry_source(kernels)
     folder = cache_root() / "flash" / hashlib.sha256(text.encode()).hexdigest()[:24]
     source = folder / "forward.hip"
     if not source.is_file() or source.read_text() != text:

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tensors (extra: torch)")
 
 from hipport.flash.extension import Extension, Philox, splits_heuristic  # noqa: E402 - after the skip
-from hipport.flash.kernels import Forward, Instantiation, SplitForward, entry_source  # noqa: E402
+from hipport.flash.kernels import Forward, Instantiation, SplitForward, entry_source, programs_for  # noqa: E402
 from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
 
 
@@ -139,11 +139,21 @@ def test_splits_heuristic(blocks: int, units: int, n_blocks: int, expected: int)
     assert splits_heuristic(blocks, units, n_blocks, 128) == expected
 
 
-def test_entry_names_the_instantiation() -> None:
-    text = entry_source(SplitForward(128, True, causal=True, log_splits=3))
+def test_entry_names_the_instantiations() -> None:
+    text = entry_source([SplitForward(128, True, causal=True, log_splits=3), Forward(64, False, dropout=True)])
     assert "flash_fwd_splitkv_kernel<Traits, true, false, false, false, true, false, true, false>" in text
     assert "flash_fwd_splitkv_combine_kernel<Traits, 4, 3, true>" in text
+    assert "flash_fwd_kernel<Traits, true, false, false, false, false, true, false, false>" in text
+    assert "kernel_1::kernel, kernel_1::Traits" in text
     assert "cutlass::bfloat16_t" in text
+
+
+def test_programs_hold_kernels_of_one_family() -> None:
+    kernels = [Forward(64, False, causal=c, local=w, alibi=a) for c, w in ((0, 0), (1, 0), (0, 1)) for a in (0, 1)]
+    kernels += [Forward(64, True), SplitForward(64, False), kernels[0]]
+    groups = programs_for(kernels)
+    assert [len(group) for group in groups] == [4, 2, 1, 1]
+    assert sorted(map(str, sum(groups, ()))) == sorted(map(str, set(kernels)))
 
 
 def test_bfloat16_bits_travel_unchanged(recorder: Recorder) -> None:
