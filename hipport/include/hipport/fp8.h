@@ -11,6 +11,7 @@
 #pragma once
 
 #include <hipport/bf16.h>
+#include <hipport/small_float.h>
 
 namespace hipport {
 
@@ -23,37 +24,15 @@ enum class fp8_interpretation { e4m3, e5m2 };
 
 namespace detail {
 
-// Round a finite value to fp8. Past the largest finite value: that value when saturating, else NaN (e4m3) or infinity (e5m2).
-template <class F>
-__host__ __device__ inline fp8_storage finite_to_fp8(Exact value, fp8_saturation saturation) {
-  constexpr bool has_infinity = F::mantissa_bits == 2;
-  constexpr unsigned largest = has_infinity ? 0x7b : 0x7e;
-  constexpr unsigned overflow = has_infinity ? 0x7c : 0x7f;
-  unsigned long long magnitude = pack<F>(value, Rounding::nearest_even);
-  if (magnitude > largest) magnitude = saturation == fp8_saturation::satfinite ? largest : overflow;
-  return (fp8_storage)(magnitude | (value.negative ? 0x80u : 0u));
-}
-
-template <class F, class Real>
-__host__ __device__ inline fp8_storage real_to_fp8(Real x, fp8_saturation saturation) {
-  if (is_nan(x)) return 0x7f;
-  if (is_inf(x)) return finite_to_fp8<F>({is_negative(x), 1, 100}, saturation);
-  return finite_to_fp8<F>(exact(x), saturation);
-}
-
 template <class Real>
 __host__ __device__ inline fp8_storage to_fp8(Real x, fp8_saturation saturation, fp8_interpretation kind) {
-  return kind == fp8_interpretation::e4m3 ? real_to_fp8<E4m3Format>(x, saturation) : real_to_fp8<E5m2Format>(x, saturation);
+  const bool saturate = saturation == fp8_saturation::satfinite;
+  return static_cast<fp8_storage>(kind == fp8_interpretation::e4m3 ? real_to_small<E4m3Format>(x, saturate)
+                                                                   : real_to_small<E5m2Format>(x, saturate));
 }
 
-// Every fp8 value is an fp16 value. e5m2 is fp16's upper byte; e4m3 shifted into place is too small by 2^8.
 __host__ __device__ inline unsigned short fp8_to_half_bits(fp8_storage x, fp8_interpretation kind) {
-  const unsigned magnitude = x & 0x7f;
-  const unsigned sign = (unsigned)(x & 0x80) << 8;
-  if (kind == fp8_interpretation::e5m2) return magnitude > 0x7c ? 0x7fff : (unsigned short)(x << 8);
-  if (magnitude == 0x7f) return 0x7fff;
-  const _Float16 scaled = __builtin_bit_cast(_Float16, (unsigned short)(magnitude << 7)) * (_Float16)256.0f;
-  return (unsigned short)(__builtin_bit_cast(unsigned short, scaled) | sign);
+  return kind == fp8_interpretation::e4m3 ? small_to_half_bits<E4m3Format>(x) : small_to_half_bits<E5m2Format>(x);
 }
 
 __host__ __device__ inline float fp8_to_float(fp8_storage x, fp8_interpretation kind) {

@@ -1,4 +1,4 @@
-// CUDA's warp matrix instructions: ldmatrix, stmatrix, movmatrix and mma.sync, with the register layouts that CUDA documents.
+// CUDA's mma.sync, with the register layouts that CUDA documents. ldmatrix and its kin are in matrix_moves.h.
 //
 // Layouts (PTX ISA 9.7.14.5): lane = 4 g + q. A register holds p neighbours along k (32 bits of them). Chunk c of A holds
 // row g (and g + 8) at k = 4 p c + p q ...; chunk c of B the same k of column g; C holds row g (and g + 8), columns 2 q, 2 q + 1.
@@ -7,6 +7,7 @@
 // the same. Products are exact, sums are kept in 32 bits; their order is not specified, as on NVIDIA GPUs.
 #pragma once
 
+#include <hipport/matrix_moves.h>
 #include <hipport/mma_cdna.h>
 #include <hipport/mma_lanes.h>
 #include <hipport/mma_rdna.h>
@@ -152,47 +153,56 @@ __device__ inline vec<double, M / 4> mma_f64(vec<double, M * K / 32> a, vec<doub
   return detail::mma<A, B, M, N, K, double, double>(a, b, c);
 }
 
-/// ldmatrix: lanes 8 i ... 8 i + 7 give the addresses of the rows of matrix i (8 x 8 elements of 16 bits); lane 4 g + q gets
-/// elements 2 q, 2 q + 1 of row g, or of column g for Trans. P: pointer to shared memory or generic.
-template <int Count, bool Trans, class P> __device__ inline vec<unsigned, Count> ldmatrix(P row) {
-  const unsigned lane = lane_id(), g = lane >> 2, q = lane & 3u;
-  const unsigned address = ptx::lds_address(row);
-  vec<unsigned, Count> result;
+namespace detail {
+/// Four halves (two registers) of a row that the lanes of a group of four hold as a column: lane t, element k -> lane k, element t.
+__device__ inline vec<unsigned, 2> transposed_quad(vec<unsigned, 2> x) {
+  const unsigned lane = __lane_id(), first = lane & ~3u, at = lane & 3u;
+  unsigned short halves[4];
 #pragma unroll
-  for (unsigned i = 0; i < Count; ++i) {
-    if constexpr (Trans) {
-      const unsigned first = detail::from_lane(address, 8u * i + 2u * q) + 2u * g;
-      const unsigned second = detail::from_lane(address, 8u * i + 2u * q + 1u) + 2u * g;
-      result[i] = ptx::pack(*ptx::shared<const unsigned short>(first), *ptx::shared<const unsigned short>(second));
-    } else {
-      result[i] = *ptx::shared<const unsigned>(detail::from_lane(address, 8u * i + g) + 4u * q);
-    }
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned low = from_wave(x[0], first + k), high = from_wave(x[1], first + k);
+    halves[k] = static_cast<unsigned short>((at & 2u ? high : low) >> (16u * (at & 1u)));
   }
-  return result;
+  return {{ptx::pack(halves[0], halves[1]), ptx::pack(halves[2], halves[3])}};
 }
+}  // namespace detail
 
-/// stmatrix: the reverse of ldmatrix.
-template <int Count, bool Trans, class P> __device__ inline void stmatrix(P row, vec<unsigned, Count> values) {
-  const unsigned lane = lane_id(), g = lane >> 2, q = lane & 3u;
-  const unsigned address = ptx::lds_address(row);
+namespace detail {
+template <bool ARow, bool BRow, bool Wide>
+__device__ inline vec<float, 8> mma_quads(vec<unsigned, 2> a, vec<unsigned, 2> b, vec<float, 8> c) {
+  const unsigned lane = __lane_id(), first = lane & ~3u, quad = lane & ~0x13u;
+  if constexpr (!ARow) a = transposed_quad(a);
+  if constexpr (BRow) b = transposed_quad(b);
 #pragma unroll
-  for (unsigned i = 0; i < Count; ++i) {
-    if constexpr (Trans) {
-      const unsigned first = detail::from_lane(address, 8u * i + 2u * q) + 2u * g;
-      const unsigned second = detail::from_lane(address, 8u * i + 2u * q + 1u) + 2u * g;
-      *ptx::shared<unsigned short>(first) = static_cast<unsigned short>(values[i]);
-      *ptx::shared<unsigned short>(second) = static_cast<unsigned short>(values[i] >> 16);
-    } else {
-      *ptx::shared<unsigned>(detail::from_lane(address, 8u * i + g) + 4u * q) = values[i];
-    }
+  for (unsigned i = 0; i < 8; ++i) {
+    // With f32 results a lane has two rows and four columns of the 8 x 8, with f16 results its own row.
+    const unsigned row = Wide ? (lane & 1u) + (i & 2u) : lane & 3u;
+    const unsigned column = Wide ? (i & 4u) + (lane & 2u) + (i & 1u) : i;
+    const unsigned from_a = first + row, from_b = quad + (column & 3u) + 4u * (column & 4u);
+#pragma unroll
+    for (int k = 0; k < 2; ++k) c[i] = dot<Element::f16, Element::f16>(from_wave(a[k], from_a), from_wave(b[k], from_b), c[i]);
   }
+  return c;
 }
+}  // namespace detail
 
-/// movmatrix.trans: transpose an 8 x 8 matrix of 16-bit elements that lies in the layout of ldmatrix.
-__device__ inline unsigned movmatrix_trans(unsigned value) {
-  const unsigned lane = lane_id(), g = lane >> 2, q = lane & 3u, source = 8u * q + (g >> 1), shift = 16u * (g & 1u);
-  const unsigned first = detail::from_lane(value, source), second = detail::from_lane(value, source + 4u);
-  return ((first >> shift) & 0xffffu) | (((second >> shift) & 0xffffu) << 16);
+/// mma.sync.m8n8k4 of halves, Volta's: four products at once, one for each lanes 4 i ... 4 i + 3 and 4 i + 16 ... 4 i + 19. Lane t
+/// of those eight holds row t of A and column t of B; where a matrix is stored the other way, four lanes hold the columns of
+/// four rows. Source: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16".
+template <bool ARow, bool BRow>
+__device__ inline vec<float, 8> mma_quads_f32(vec<unsigned, 2> a, vec<unsigned, 2> b, vec<float, 8> c) {
+  return detail::mma_quads<ARow, BRow, true>(a, b, c);
+}
+/// The same with f16 sums: kept in f32, rounded once.
+template <bool ARow, bool BRow>
+__device__ inline vec<unsigned, 4> mma_quads_f16(vec<unsigned, 2> a, vec<unsigned, 2> b, vec<unsigned, 4> c) {
+  vec<float, 8> wide;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) wide[i] = ptx::f16_value(static_cast<unsigned short>(c[i / 2] >> (16 * (i % 2))));
+  wide = detail::mma_quads<ARow, BRow, false>(a, b, wide);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) c[i] = ptx::cvt_rn_f16x2(wide[2 * i], wide[2 * i + 1]);
+  return c;
 }
 
 }  // namespace hipport

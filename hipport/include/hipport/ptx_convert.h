@@ -1,9 +1,9 @@
 // PTX cvt in every rounding mode. Plain C++, the same on host and device.
-// Source: PTX ISA 9.7.9, "cvt"; OCP 8-bit Floating Point Specification 1.0.
+// Source: PTX ISA 9.7.9, "cvt".
 #pragma once
 
 #include <hipport/ptx_integer.h>
-#include <hipport/rounding.h>
+#include <hipport/small_float.h>
 
 namespace hipport {
 namespace ptx {
@@ -81,6 +81,9 @@ HIPPORT_PTX unsigned short finite16(unsigned short x, unsigned short infinity) {
   return (x & 0x7fffu) == infinity ? x - 1 : x;
 }
 }  // namespace detail
+/// .satfinite of one result: infinity becomes the largest number.
+HIPPORT_PTX unsigned short finite_f16(unsigned short x) { return detail::finite16(x, 0x7c00); }
+HIPPORT_PTX unsigned short finite_bf16(unsigned short x) { return detail::finite16(x, 0x7f80); }
 #define HIPPORT_SATFINITE(mode)                                                                                     \
   HIPPORT_PTX unsigned cvt_##mode##_satfinite_f16x2(float low, float high) {                                        \
     const unsigned x = cvt_##mode##_f16x2(low, high);                                                               \
@@ -114,41 +117,45 @@ HIPPORT_PTX unsigned finite_tf32(unsigned x) {
 }
 HIPPORT_PTX unsigned relu_tf32(unsigned x) { return (x & 0x7fffffffu) > 0x7f800000u ? x : x >> 31 ? 0u : x; }
 
-// -- fp8, the OCP formats on every target -----------------------------------------------------------------------------------
-namespace detail {
-template <class F> inline constexpr unsigned largest_fp8 = F::exponent_bits == 4 ? 0x7eu : 0x7bu;
-
-template <class F> HIPPORT_PTX unsigned to_fp8(float x) {
-  if (x != x) return 0x7fu;
-  const unsigned sign = __builtin_signbit(x) ? 0x80u : 0u;
-  if (x - x != 0.0f) return sign | largest_fp8<F>;
-  const unsigned long long magnitude = hipport::detail::pack<F>(exact(x), Rounding::nearest_even);
-  return sign | (magnitude > largest_fp8<F> ? largest_fp8<F> : static_cast<unsigned>(magnitude));
-}
-template <class F> HIPPORT_PTX unsigned short fp8_to_f16(unsigned bits) {
-  if constexpr (F::exponent_bits == 5) {  // the upper half of an fp16
-    return (bits & 0x7fu) > 0x7cu ? 0x7fff : static_cast<unsigned short>(bits << 8);
-  } else {
-    if ((bits & 0x7fu) == 0x7fu) return 0x7fff;
-    const Exact value = hipport::detail::exact_of_bits(bits & 0xffu, 4, 3, 7);
-    return hipport::detail::to_ieee16<Fp16Format>(value, Rounding::nearest_even);
+// -- 8-, 6- and 4-bit formats, those of OCP on every target; two in a register, `low` in the lower bits ---------------------
+#define HIPPORT_SMALL(name, format, type, width)                                                               \
+  HIPPORT_PTX type cvt_rn_satfinite_##name##x2(float low, float high) {                                        \
+    return static_cast<type>(hipport::detail::real_to_small<format>(low) |                                     \
+                             (hipport::detail::real_to_small<format>(high) << width));                         \
+  }                                                                                                            \
+  HIPPORT_PTX type cvt_rn_satfinite_relu_##name##x2(float low, float high) {                                   \
+    /* -0 becomes +0, NaN stays */                                                                             \
+    return cvt_rn_satfinite_##name##x2(low <= 0.0f ? 0.0f : low, high <= 0.0f ? 0.0f : high);                  \
+  }                                                                                                            \
+  HIPPORT_PTX unsigned cvt_rn_f16x2_##name##x2(type x) {                                                       \
+    return pack(hipport::detail::small_to_half_bits<format>(x), hipport::detail::small_to_half_bits<format>(x >> width)); \
   }
+HIPPORT_SMALL(e4m3, E4m3Format, unsigned short, 8)
+HIPPORT_SMALL(e5m2, E5m2Format, unsigned short, 8)
+HIPPORT_SMALL(e2m3, E2m3Format, unsigned short, 8)
+HIPPORT_SMALL(e3m2, E3m2Format, unsigned short, 8)
+HIPPORT_SMALL(e2m1, E2m1Format, unsigned char, 4)
+#undef HIPPORT_SMALL
+
+namespace detail {
+/// Exponent of |x| as ue8m0, a power of two from 2^-127; `up` rounds to the next one. NaN is 0xff, overflow too unless `finite`.
+HIPPORT_PTX unsigned to_ue8m0(float x, bool up, bool finite) {
+  const unsigned magnitude = __builtin_bit_cast(unsigned, x) & 0x7fffffffu;
+  unsigned exponent = magnitude >> 23;
+  if (up && (magnitude & 0x7fffffu) != 0 && magnitude > 0x400000u && magnitude < 0x7f800000u) ++exponent;
+  return finite && exponent == 0xff && magnitude <= 0x7f800000u ? 0xfeu : exponent;
+}
+HIPPORT_PTX unsigned short ue8m0_to_bf16(unsigned x) {
+  return x == 0xff ? 0x7fff : x == 0 ? 0x0040 : static_cast<unsigned short>(x << 7);
 }
 }  // namespace detail
-#define HIPPORT_FP8(name, format)                                                                   \
-  HIPPORT_PTX unsigned short cvt_rn_satfinite_##name##x2(float low, float high) {                   \
-    return static_cast<unsigned short>(detail::to_fp8<format>(low) | (detail::to_fp8<format>(high) << 8)); \
-  }                                                                                                 \
-  HIPPORT_PTX unsigned short cvt_rn_satfinite_relu_##name##x2(float low, float high) {              \
-    /* -0 becomes +0, NaN stays */                                                                  \
-    return cvt_rn_satfinite_##name##x2(low <= 0.0f ? 0.0f : low, high <= 0.0f ? 0.0f : high);       \
-  }                                                                                                 \
-  HIPPORT_PTX unsigned cvt_rn_f16x2_##name##x2(unsigned short x) {                                  \
-    return pack(detail::fp8_to_f16<format>(x & 0xffu), detail::fp8_to_f16<format>(x >> 8));         \
-  }
-HIPPORT_FP8(e4m3, E4m3Format)
-HIPPORT_FP8(e5m2, E5m2Format)
-#undef HIPPORT_FP8
+/// cvt.rz and .rp to ue8m0x2.
+template <bool Up, bool Finite> HIPPORT_PTX unsigned short cvt_ue8m0x2(float low, float high) {
+  return static_cast<unsigned short>(detail::to_ue8m0(low, Up, Finite) | (detail::to_ue8m0(high, Up, Finite) << 8));
+}
+HIPPORT_PTX unsigned cvt_rn_bf16x2_ue8m0x2(unsigned short x) {
+  return pack(detail::ue8m0_to_bf16(x & 0xffu), detail::ue8m0_to_bf16(x >> 8));
+}
 
 // -- integers ---------------------------------------------------------------------------------------------------------------
 template <class To, class From> HIPPORT_PTX To cvt(From x) { return static_cast<To>(x); }

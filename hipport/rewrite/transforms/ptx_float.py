@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hipport.rewrite.transforms.ptx_context import CPP, PTX, Context, Modifiers, lowers
+from hipport.rewrite.transforms.ptx_refused import hopper, is_refused
 
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 _PACKED = ("f16", "f16x2", "bf16", "bf16x2")
@@ -70,6 +71,8 @@ def _operand(text: str) -> str:
 
 @lowers("fma", family="Floating point")
 def _fma(context: Context, modifiers: Modifiers) -> None:
+    if is_refused(context.instruction):
+        raise hopper(context.instruction)
     arithmetic(context, modifiers)
 
 
@@ -173,13 +176,15 @@ _ROUND_INTEGER = ("rni", "rzi", "rmi", "rpi")
 
 @lowers("cvt", family="Conversion")
 def _cvt(context: Context, modifiers: Modifiers) -> None:
-    rounding = modifiers.one_of((*_ROUND_INTEGER, "rn", "rna", "rz", "rm", "rp", "rs"))
+    if is_refused(context.instruction):
+        raise hopper(context.instruction)
+    rounding = modifiers.one_of((*_ROUND_INTEGER, "rn", "rna", "rz", "rm", "rp"))
     flush, saturate = modifiers.flag("ftz"), modifiers.flag("sat")
     finite, relu = modifiers.flag("satfinite"), modifiers.flag("relu")
     if modifiers.flag("pack"):
         _cvt_pack(context, modifiers, saturate=saturate)
         return
-    packed = modifiers.one_of(("f16x2", "bf16x2", "e4m3x2", "e5m2x2", "tf32"))
+    packed = modifiers.one_of(("f16x2", "bf16x2", "tf32", *_SMALL, "ue8m0x2"))
     if packed:
         _cvt_packed(context, modifiers, packed, rounding, flush=flush, finite=finite, relu=relu)
         return
@@ -204,6 +209,9 @@ def _cvt(context: Context, modifiers: Modifiers) -> None:
         text = f"{PTX}cvt_{rounding}<{CPP[result]}>({text})"
     else:
         text = _between_floats(modifiers, text, source, result, rounding, flush=flush, saturate=saturate, relu=relu)
+        text = f"{PTX}finite_{result}({text})" if finite else text
+    if finite and result not in ("f16", "bf16"):
+        raise modifiers.unknown("satfinite")
     context.set(context.operand(0), result, text)
 
 
@@ -249,37 +257,46 @@ def _cvt_pack(context: Context, modifiers: Modifiers, *, saturate: bool) -> None
     context.set(context.operand(0), "b32", f"{PTX}cvt_pack_sat<{bits}, {signed}>({', '.join(arguments)})")
 
 
+_SMALL = ("e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2")
+
+
 def _cvt_packed(
     context: Context, modifiers: Modifiers, result: str, rounding: str, *, flush: bool, finite: bool, relu: bool
 ) -> None:
-    source = modifiers.one_of(("f32", "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "e2m1x2", "ue8m0x2"))
+    source = modifiers.one_of(("f32", "f16x2", "bf16x2", *_SMALL, "ue8m0x2"))
     modifiers.end()
     if flush:
         raise modifiers.unknown("ftz")
-    if result == "tf32" and source == "f32" and rounding in ("rn", "rna", "rz"):
+    if source == "f32" and result != "tf32":
+        context.expect(3)
+        # The first source goes to the upper part.
+        high, low = (context.read(context.operand(i), "f32") for i in (1, 2))
+    else:
         context.expect(2)
+        high = low = ""
+    if result == "tf32" and source == "f32" and rounding in ("rn", "rna", "rz"):
         text = f"{PTX}cvt_{rounding}_tf32({context.read(context.operand(1), 'f32')})"
         text = f"{PTX}finite_tf32({text})" if finite else text
         text = f"{PTX}relu_tf32({text})" if relu else text
     elif result in ("f16x2", "bf16x2") and source == "f32" and rounding in ("rn", "rz"):
-        context.expect(3)
-        # The first source goes to the upper half.
-        high, low = (context.read(context.operand(i), "f32") for i in (1, 2))
         name = f"cvt_{rounding}{'_satfinite' if finite else ''}_{result}"
         text = _wrapped(f"{PTX}{name}({low}, {high})", flush=False, saturate=False, relu=relu, kind=result)
-    elif result in ("e4m3x2", "e5m2x2") and source == "f32" and rounding == "rn" and finite:
-        context.expect(3)
-        high, low = (context.read(context.operand(i), "f32") for i in (1, 2))
+    elif result in _SMALL and source in ("f32", "f16x2") and rounding == "rn" and finite:
+        if source == "f16x2":
+            value = context.temporary(context.typed(context.operand(1), "f16x2"))
+            low, high = f"{PTX}f16_value({value})", f"{PTX}f16_value({value} >> 16)"
         text = f"{PTX}cvt_rn_satfinite{'_relu' if relu else ''}_{result}({low}, {high})"
-    elif result in ("e4m3x2", "e5m2x2") and source == "f16x2" and rounding == "rn" and finite:
-        context.expect(2)
-        value = context.temporary(context.typed(context.operand(1), "f16x2"))
-        halves = f"{PTX}f16_value({value}), {PTX}f16_value({value} >> 16)"
-        text = f"{PTX}cvt_rn_satfinite{'_relu' if relu else ''}_{result}({halves})"
-    elif result == "f16x2" and source in ("e4m3x2", "e5m2x2") and rounding == "rn":
-        context.expect(2)
+    elif result == "f16x2" and source in _SMALL and rounding == "rn":
         text = f"{PTX}cvt_rn_f16x2_{source}({context.read(context.operand(1), source)})"
         text = _wrapped(text, flush=False, saturate=False, relu=relu, kind="f16x2")
+    elif result == "ue8m0x2" and source in ("f32", "bf16x2") and rounding in ("rz", "rp") and not relu:
+        if source == "bf16x2":
+            value = context.temporary(context.typed(context.operand(1), "bf16x2"))
+            low, high = f"{PTX}bf16_value({value})", f"{PTX}bf16_value({value} >> 16)"
+        choices = ", ".join("true" if flag else "false" for flag in (rounding == "rp", finite))
+        text = f"{PTX}cvt_ue8m0x2<{choices}>({low}, {high})"
+    elif result == "bf16x2" and source == "ue8m0x2" and rounding == "rn" and not relu and not finite:
+        text = f"{PTX}cvt_rn_bf16x2_ue8m0x2({context.read(context.operand(1), source)})"
     else:
         raise modifiers.unknown(source or rounding)
     context.set(context.operand(0), result, text)

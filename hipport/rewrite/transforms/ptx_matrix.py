@@ -10,32 +10,47 @@ _HEADER = "hipport/mma.h"
 
 @lowers("ldmatrix", "stmatrix", family="Matrix")
 def _ldmatrix(context: Context, modifiers: Modifiers) -> None:
+    name = context.instruction.opcode
     modifiers.flag("sync")
     modifiers.flag("aligned")
-    shape, number = modifiers.one_of(("m8n8",)), modifiers.one_of(("x1", "x2", "x4"))
+    shape, number = modifiers.one_of(("m8n8", "m8n16", "m16n16", "m16n8")), modifiers.one_of(("x1", "x2", "x4"))
     trans = modifiers.flag("trans")
     space = modifiers.one_of(("shared", "shared::cta"), "generic")
-    kind = modifiers.one_of(("b16",))
+    kind = modifiers.one_of(("b16", "b8", "b8x16"))
+    packed = modifiers.one_of(("b6x16_p32", "b4x16_p64"))
     modifiers.end()
-    if not shape or not number or not kind:
-        raise modifiers.unknown("")
-    count = int(number[1:])
+    count = int(number[1:] or 0)
+    flag = "true" if trans else "false"
+    match (name, shape, kind, trans):
+        case (_, "m8n8", "b16", _):
+            call = f"{name}<{count}, {flag}>"
+        case ("ldmatrix", "m8n16", "b8x16", False) if packed:
+            call = f"ldmatrix_m8n16<{count}, hipport::RowFormat::{packed}>"
+        case ("ldmatrix", "m16n16", "b8", True) | ("ldmatrix", "m16n16", "b8x16", True) if bool(packed) == (
+            kind != "b8"
+        ):
+            call = f"ldmatrix_m16n16_trans<{count}, hipport::RowFormat::{packed or 'b8'}>"
+        case ("stmatrix", "m16n8", "b8", True):
+            call = f"stmatrix_m16n8_trans<{count}>"
+        case _:
+            raise modifiers.unknown(kind)
+    if not count or (shape == "m16n16" and count == 4) or (packed and kind != "b8x16"):
+        raise modifiers.unknown(number)
     context.expect(2)
     context.includes.add(_HEADER)
-    name = context.instruction.opcode
-    template = f"<{count}, {'true' if trans else 'false'}>"
+    n_registers = 2 * count if shape == "m16n16" else count
     if name == "ldmatrix":
         address = context.pointer(context.operand(1), space, "const void")
-        if len(context.vector(context.operand(0))) != count:
-            raise context.wrong(f"{number} needs {count} registers")
-        context.spread(context.operand(0), "b32", f"hipport::ldmatrix{template}({address})")
+        if len(context.vector(context.operand(0))) != n_registers:
+            raise context.wrong(f"{number} needs {n_registers} registers")
+        context.spread(context.operand(0), "b32", f"hipport::{call}({address})")
         return
     address = context.pointer(context.operand(0), space, "void")
     registers = context.vector(context.operand(1))
-    if len(registers) != count:
-        raise context.wrong(f"{number} needs {count} registers")
+    if len(registers) != n_registers:
+        raise context.wrong(f"{number} needs {n_registers} registers")
     values = ", ".join(context.read(register, "b32") for register in registers)
-    context.do(f"hipport::stmatrix{template}({address}, {{{{{values}}}}})")
+    context.do(f"hipport::{call}({address}, {{{{{values}}}}})")
 
 
 @lowers("movmatrix", family="Matrix")
@@ -99,6 +114,9 @@ def _mma(context: Context, modifiers: Modifiers) -> None:
     if len(shape) != 1 or len(words) != 4:
         raise modifiers.unknown("")
     d, a, b, c = words
+    if shape[0] == "m8n8k4" and a == b == "f16" and d == c and not finite and len(layouts) == 2:
+        _mma_quads(context, layouts, d)
+        return
     form = MMA_FORMS.get((shape[0], a, b, c))
     if form is None or layouts != ["row", "col"] or d != c:
         raise Refusal(
@@ -129,6 +147,22 @@ def _mma(context: Context, modifiers: Modifiers) -> None:
     context.includes.add(_HEADER)
     saturate = "_satfinite" if finite else ""
     context.spread(context.operand(0), kind, f"hipport::mma_{c}{saturate}{template}({', '.join(groups)})")
+
+
+def _mma_quads(context: Context, layouts: list[str], element: str) -> None:
+    """m8n8k4 of halves: four products, either layout of A and B, sums in f16 or f32."""
+    context.expect(4)
+    count = 8 if element == "f32" else 4
+    kind = "f32" if element == "f32" else "b32"
+    groups = []
+    for index, (expected, part) in enumerate(((count, kind), (2, "b32"), (2, "b32"), (count, kind))):
+        registers = context.vector(context.operand(index))
+        if len(registers) != expected:
+            raise context.wrong(f"operand {index + 1} needs {expected} registers")
+        groups.append("{{" + ", ".join(context.typed(r, part) for r in registers) + "}}" if index else "")
+    context.includes.add(_HEADER)
+    rows = ", ".join("true" if layout == "row" else "false" for layout in layouts)
+    context.spread(context.operand(0), kind, f"hipport::mma_quads_{element}<{rows}>({', '.join(groups[1:])})")
 
 
 @lowers("wmma", family="Matrix")

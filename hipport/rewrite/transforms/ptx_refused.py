@@ -23,6 +23,8 @@ HOPPER: tuple[tuple[str, str], ...] = (
     (r"setmaxnreg.*", "set the register budget per kernel with __launch_bounds__: AMD waves cannot trade registers"),
     (r"mma\.sp.*", "use v_smfmac (gfx942 and later) or expand the operand to dense"),
     (r"mma\..*(?:kind::|block_scale).*", "use v_mfma_scale_f32_* (gfx950)"),
+    (r"cvt\.rs.*", "round with random bits in C++, or use v_cvt_sr_* (gfx942 fp8, gfx950)"),
+    (r"fma.*\.oob.*", "use fma and test the bounds: the NaN that it looks for comes from tensor maps only"),
     (r"(?:tex|tld4|suld|sust|sured|txq|suq).*", "use HIP texture functions where the target has images (RDNA)"),
     (r"(?:call|ret|brx|alloca|stacksave|stackrestore).*", "write the control flow in C++"),
 )  # fmt: skip

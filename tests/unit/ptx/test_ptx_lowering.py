@@ -108,7 +108,16 @@ def test_empty_text_is_a_compiler_barrier() -> None:
         ('asm("ld.param.u32 %0, [%1];" : "=r"(a) : "l"(b));', "HP506"),
         ('asm("addc.u32 %0, %1, %1;" : "=r"(a) : "r"(b));', "HP509"),
         ('asm("exit;");', "HP513"),
-        ('asm("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};" : "+f"(a) : "r"(b));', "HP601"),
+        ('asm("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};" : "+f"(a) : "r"(b));', "HP504"),
+        (
+            'asm("mma.sync.m16n8k4.row.col.f32.f16.f16.f32 {%0}, {%1}, {%1}, {%0};" : "+f"(a) : "r"(b));',
+            "HP601",
+        ),
+        ('asm("ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
+        ('asm("ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
+        ('asm("ldmatrix.sync.aligned.m8n8.x1.shared.b16.b4x16_p64 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
+        ('asm("cvt.rn.satfinite.f32.f64 %0, %1;" : "=f"(a) : "d"(b));', "HP502"),
+        ('asm("cvt.rn.satfinite.ue8m0x2.f32 %0, %1, %1;" : "=h"(a) : "f"(b));', "HP502"),
     ],
 )
 def test_refusals(text: str, id_: str) -> None:
@@ -129,6 +138,7 @@ def test_refusals(text: str, id_: str) -> None:
         "fence.proxy.tensormap::generic.acquire.gpu", "prefetch.tensormap",
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
         "mma.sync.aligned.kind::mxf4.block_scale.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue8m0", "tex.2d.v4.f32.f32",
+        "cvt.rs.satfinite.e4m3x4.f32", "cvt.rs.f16x2.f32", "fma.rn.oob.relu.f16x2",
     ],
 )  # fmt: skip
 def test_hopper_and_later_are_recognised(name: str) -> None:

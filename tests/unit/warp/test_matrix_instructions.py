@@ -98,6 +98,45 @@ template <int Count, bool Trans> __device__ void store(const unsigned* in, const
     store<count, trans>(in, row, out);                                                              \
   }
 MOVES(1, false, x1) MOVES(2, false, x2) MOVES(4, false, x4) MOVES(1, true, x1t) MOVES(2, true, x2t) MOVES(4, true, x4t)
+#define QUADS(a_row, b_row)                                                                              \
+  extern "C" __global__ void quads_f32_##a_row##b_row(const uint2* a, const uint2* b, const float* c, float* d) { \
+    const int t = threadIdx.x;                                                                           \
+    vec<float, 8> z;                                                                                     \
+    for (int i = 0; i < 8; ++i) z[i] = c[8 * t + i];                                                     \
+    z = mma_quads_f32<a_row, b_row>({{a[t].x, a[t].y}}, {{b[t].x, b[t].y}}, z);                          \
+    for (int i = 0; i < 8; ++i) d[8 * t + i] = z[i];                                                     \
+  }                                                                                                      \
+  extern "C" __global__ void quads_f16_##a_row##b_row(const uint2* a, const uint2* b, const uint4* c, uint4* d) { \
+    const int t = threadIdx.x;                                                                           \
+    const auto z = mma_quads_f16<a_row, b_row>({{a[t].x, a[t].y}}, {{b[t].x, b[t].y}},                   \
+                                               {{c[t].x, c[t].y, c[t].z, c[t].w}});                      \
+    d[t] = make_uint4(z[0], z[1], z[2], z[3]);                                                           \
+  }
+QUADS(0, 0) QUADS(0, 1) QUADS(1, 0) QUADS(1, 1)
+#define SMALL(name, n, call)                                                                             \
+  extern "C" __global__ void name(const unsigned* in, const int* row, unsigned* out) {                   \
+    __shared__ __attribute__((aligned(16))) unsigned lds[512];                                           \
+    const int t = threadIdx.x;                                                                           \
+    for (int i = t; i < 512; i += blockDim.x) lds[i] = in[i];                                            \
+    __syncthreads();                                                                                     \
+    const auto r = call(static_cast<const void*>(lds + row[t] * 4));                                     \
+    for (int i = 0; i < n; ++i) out[t * n + i] = r[i];                                                   \
+  }
+SMALL(m8n16_b4_x4, 4, (ldmatrix_m8n16<4, RowFormat::b4x16_p64>))
+SMALL(m8n16_b6_x1, 1, (ldmatrix_m8n16<1, RowFormat::b6x16_p32>))
+SMALL(m16n16_b8_x1, 2, (ldmatrix_m16n16_trans<1, RowFormat::b8>))
+SMALL(m16n16_b8_x2, 4, (ldmatrix_m16n16_trans<2, RowFormat::b8>))
+SMALL(m16n16_b4_x2, 4, (ldmatrix_m16n16_trans<2, RowFormat::b4x16_p64>))
+SMALL(m16n16_b6_x1, 2, (ldmatrix_m16n16_trans<1, RowFormat::b6x16_p32>))
+extern "C" __global__ void st_m16n8(const uint2* in, const int* row, unsigned* out) {
+  __shared__ __attribute__((aligned(16))) unsigned lds[512];
+  const int t = threadIdx.x;
+  for (int i = t; i < 512; i += blockDim.x) lds[i] = 0xffffffffu;
+  __syncthreads();
+  stmatrix_m16n8_trans<2>(static_cast<void*>(lds + row[t] * 4), {{in[t].x, in[t].y}});
+  __syncthreads();
+  for (int i = t; i < 512; i += blockDim.x) out[i] = lds[i];
+}
 extern "C" __global__ void transpose(const unsigned* in, unsigned* out) {
   out[threadIdx.x] = movmatrix_trans(in[threadIdx.x]);
 }
@@ -237,3 +276,93 @@ def test_movmatrix(module: Module) -> None:
     out = np.zeros(96, np.uint32)
     module.launch("transpose", grid=1, block=96, args=[source, out])
     assert np.array_equal(out, np.ascontiguousarray(matrices.transpose(0, 2, 1)).view(np.uint32).reshape(-1))
+
+
+def quad_places(what: str, row: bool) -> list[list[tuple[int, int]]]:
+    """(row, column) of each element of each of 32 lanes within its product (PTX ISA, fragments of mma.m8n8k4)."""
+    places = []
+    for lane in range(32):
+        t, high = lane % 4, 4 * (lane >= 16)
+        match what:
+            case "A":
+                places.append([(t + high, i) if row else (i + high, t) for i in range(4)])
+            case "B":
+                places.append([(t, i + high) if row else (i, t + high) for i in range(4)])
+            case "f32":
+                places.append([((lane & 1) + (i & 2) + high, (i & 4) + (lane & 2) + (i & 1)) for i in range(8)])
+            case "f16":
+                places.append([(t + high, i) for i in range(8)])
+    return places
+
+
+@pytest.mark.parametrize("sums", ["f32", "f16"])
+@pytest.mark.parametrize(("a_row", "b_row"), [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_volta_mma(module: Module, sums: str, a_row: int, b_row: int) -> None:
+    rng = np.random.default_rng(8 + 2 * a_row + b_row)
+    threads = 96
+    products = threads // 8
+    a, b = rng.integers(-9, 9, (products, 8, 4)), rng.integers(-9, 9, (products, 4, 8))
+    c = rng.integers(-50, 50, (products, 8, 8))
+
+    def held(matrices: NDArray[np.int64], places: list[list[tuple[int, int]]]) -> NDArray[np.float32]:
+        values = [[matrices[t // 32 * 4 + t % 32 % 16 // 4][at] for at in places[t % 32]] for t in range(threads)]
+        return np.array(values, np.float32)
+
+    halves = [
+        np.ascontiguousarray(held(x, quad_places(name, bool(row)))).astype(np.float16).view(np.uint32)
+        for x, name, row in ((a, "A", a_row), (b, "B", b_row))
+    ]
+    kind = np.float32 if sums == "f32" else np.float16
+    before, expected = (held(x, quad_places(sums, row=True)).astype(kind) for x in (c, c + a @ b))
+    out = np.zeros_like(before)
+    module.launch(f"quads_{sums}_{a_row}{b_row}", grid=1, block=threads, args=[*halves, before, out])
+    assert np.array_equal(out, expected)
+
+
+def elements(row: NDArray[np.uint8], form: str) -> list[int]:
+    """The 16 elements of a row of 16 bytes."""
+    width = int(form[1])
+    word = int.from_bytes(row.tobytes(), "little")
+    return [word >> (width * i) & ((1 << width) - 1) for i in range(16)]
+
+
+@pytest.mark.parametrize(
+    "name", ["m8n16_b4_x4", "m8n16_b6_x1", "m16n16_b8_x1", "m16n16_b8_x2", "m16n16_b4_x2", "m16n16_b6_x1"]
+)
+def test_ldmatrix_of_small_elements(module: Module, name: str) -> None:
+    shape, form, number = name.split("_")
+    count, threads = int(number[1:]), 64
+    rng = np.random.default_rng(count)
+    data = rng.integers(0, 256, 2048).astype(np.uint8)
+    row = rng.permutation(128)[:threads].astype(np.int32)
+    rows = [elements(data.reshape(128, 16)[i], form) for i in range(128)]
+    n = count if shape == "m8n16" else 2 * count
+    expected = np.zeros((threads, n), np.uint32)
+    for t in range(threads):
+        g, q = divmod(t % 32, 4)
+        first = row[t // 32 * 32 :]
+        for i in range(n):
+            for e in range(4):
+                if shape == "m8n16":
+                    value = rows[first[8 * i + g]][4 * q + e]
+                else:
+                    value = rows[first[16 * (i // 2) + 4 * q + e]][g + 8 * (i % 2)]
+                expected[t, i] |= value << (8 * e)
+    out = np.zeros_like(expected)
+    module.launch(name, grid=1, block=threads, args=[data.view(np.uint32), row, out])
+    assert np.array_equal(out, expected)
+
+
+def test_stmatrix_of_bytes(module: Module) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 256, (32, 2, 4)).astype(np.uint8)
+    row = rng.permutation(128)[:32].astype(np.int32)
+    expected = np.full((128, 16), 0xFF, np.uint8)
+    for lane in range(32):
+        g, q = divmod(lane, 4)
+        for i in range(2):
+            for e in range(4):  # the 8-bit layout of an accumulator, transposed
+                expected[row[8 * i + 2 * q + e % 2], g + 8 * (e // 2)] = values[lane, i, e]
+    out = np.zeros(512, np.uint32)
+    module.launch("st_m16n8", grid=1, block=32, args=[values.view(np.uint32), row, out])
+    assert np.array_equal(out.view(np.uint8).reshape(128, 16), expected)
