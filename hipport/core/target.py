@@ -24,7 +24,7 @@ class Target:
         vgprs_per_simd_lane: 32-bit registers per lane of a SIMD, AGPRs included.
         matrix: matrix instruction family: ``mfma``, ``wmma`` or empty.
         fp8: hardware format of fp8: ``fnuz``, ``ocp`` or ``none``.
-        images: has image (texture) instructions.
+        images: has image (texture) instructions; HIP leaves texture functions undefined or unavailable where not.
         reported_major: what hipDeviceProp_t.major holds, which collides with CUDA compute capabilities.
     """
 
@@ -39,11 +39,16 @@ class Target:
     images: bool
     reported_major: int
 
+    @property
+    def image_levels(self) -> bool:
+        """Has image instructions with levels, gradients, gathers (LLVM: extended-image-insts); gfx90a has plain ones"""
+        return self.images and self.family == "rdna"
+
 
 TARGETS: dict[str, Target] = {
     t.name: t
     for t in (
-        Target("gfx90a", "cdna", 64, 65536, 4, 512, "mfma", "none", False, 9),
+        Target("gfx90a", "cdna", 64, 65536, 4, 512, "mfma", "none", True, 9),
         Target("gfx942", "cdna", 64, 65536, 4, 512, "mfma", "fnuz", False, 9),
         Target("gfx950", "cdna", 64, 163840, 4, 512, "mfma", "ocp", False, 9),
         Target("gfx1100", "rdna", 32, 65536, 2, 1536, "wmma", "none", True, 11),

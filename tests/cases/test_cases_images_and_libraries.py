@@ -29,7 +29,7 @@ def severities(result: FileResult, identity: str) -> list[Severity]:
 
 
 class TestTextures:
-    """Case 30 (clr#276): no image instructions on CDNA."""
+    """Case 30 (clr#276): no image instructions on CDNA3 and CDNA4, plain ones on CDNA2."""
 
     SAMPLE = "__global__ void s(cudaTextureObject_t t, float* o) {{ o[0] = {}; }}\n"
 
@@ -44,12 +44,23 @@ class TestTextures:
             "surf2Dread<float>(t, 4, 0)",
         ],
     )
-    @pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950"])
+    @pytest.mark.parametrize("target", ["gfx942", "gfx950"])
     def test_cdna_is_an_error_with_a_way_out(self, use: str, target: str) -> None:
         (found,) = [d for d in port(self.SAMPLE.format(use), targets=(target,)).diagnostics if d.id == "HP304"]
         assert found.severity is Severity.ERROR
         assert target in found.message
         assert "hipport/texture.h" in found.next_step
+
+    @pytest.mark.parametrize(
+        "use", ["tex2DLod<float>(t, 1, 2, 0)", "tex2Dgather<float4>(t, 1, 2).x", "tex1DGrad<float>(t, 1, 2, 3)"]
+    )
+    def test_gfx90a_drops_levels_and_gathers(self, use: str) -> None:
+        (found,) = [d for d in port(self.SAMPLE.format(use), targets=("gfx90a",)).diagnostics if d.id == "HP304"]
+        assert (found.severity, "with levels or gathers" in found.message) == (Severity.ERROR, True)
+
+    @pytest.mark.parametrize("use", ["tex2D<float>(t, 1, 2)", "tex1Dfetch<float>(t, 1)", "surf2Dread<float>(t, 4, 0)"])
+    def test_gfx90a_has_plain_ones(self, use: str) -> None:
+        assert severities(port(self.SAMPLE.format(use), targets=("gfx90a",)), "HP304") == []
 
     def test_in_a_macro_a_template_and_crlf(self) -> None:
         text = (

@@ -14,7 +14,7 @@ namespace hipemu {
 
 namespace {
 
-enum Counter : u8 { kVm, kLgkm, kVs, kCounters }; // loads; LDS and scalar loads; stores (gfx10 and later)
+enum Counter : u8 { kVm, kLgkm, kVs, kSamples, kCounters }; // loads; LDS and scalar loads; stores (gfx10 and later); image samples (gfx12)
 
 struct Pending {
     u16 first;  // row, or 1024 + SGPR
@@ -268,6 +268,14 @@ void memory_definedness(Wave &w, const Inst *i) {
         return;
     }
     bool returns = writes_register(i), buffer = op.shape == Shape::buffer;
+    if (op.shape == Shape::image) {
+        for (u32 k = 0; k < i->c; ++k)
+            if (u64 bad = exec & ~s.defined[i->dpp[k]]) { report_undefined(w, i, "an image coordinate", bad); break; }
+        if (op.flags & (kStore | kAtomic))
+            if (u64 bad = exec & ~defined_lanes(w, i->o[0])) report_undefined(w, i, "a value stored to an image", bad);
+        if (returns) set_lanes(w, i->o[0], ~0ull, exec);
+        return;
+    }
     const Operand &address = buffer ? i->o[1] : i->o[returns ? 1 : 0];
     u64 bad = exec & ~defined_lanes(w, address);
     if (bad) report_undefined(w, i, "a memory address", bad);
@@ -355,7 +363,7 @@ void definedness(Wave &w, const Inst *i) {
 // ---- waits ------------------------------------------------------------------------------------------------------------
 
 struct Wait {
-    int limit[kCounters] = {-1, -1, -1};
+    int limit[kCounters] = {-1, -1, -1, -1};
 };
 
 Wait parse_wait(const Inst *i, bool gfx10) {
@@ -375,6 +383,8 @@ Wait parse_wait(const Inst *i, bool gfx10) {
         if (!gfx10) w.limit[kVs] = -1;
     } else if (name == "s_wait_loadcnt" || name == "s_waitcnt_vmcnt") {
         w.limit[kVm] = plain();
+    } else if (name == "s_wait_samplecnt") {
+        w.limit[kSamples] = plain();
     } else if (name == "s_wait_dscnt" || name == "s_wait_kmcnt" || name == "s_waitcnt_lgkmcnt") {
         w.limit[kLgkm] = plain();
     } else if (name == "s_wait_loadcnt_dscnt") {
@@ -382,7 +392,7 @@ Wait parse_wait(const Inst *i, bool gfx10) {
         w.limit[kVm] = v >> 8 & 63;
         w.limit[kLgkm] = v & 63;
     } else if (name == "s_wait_idle") {
-        w.limit[kVm] = w.limit[kLgkm] = 0;
+        w.limit[kVm] = w.limit[kLgkm] = w.limit[kSamples] = 0;
     }
     return w;
 }
@@ -402,7 +412,7 @@ void retire(Shadow &s, Counter c, int limit) {
 void check_waits(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const Op *op = i->op;
-    bool any = !s.pending[kVm].empty() || !s.pending[kLgkm].empty();
+    bool any = !s.pending[kVm].empty() || !s.pending[kLgkm].empty() || !s.pending[kSamples].empty();
     bool gfx12 = w.group->target->generation == Generation::gfx12;
     if (op && op->shape == Shape::wait && op->unit == Unit::control) {
         if (!any) return;
@@ -410,6 +420,7 @@ void check_waits(Wave &w, const Inst *i) {
         auto [at, fresh] = parsed.try_emplace(i);
         if (fresh) at->second = parse_wait(i, w.group->target->generation >= Generation::gfx11);
         retire(s, kVm, at->second.limit[kVm]);
+        retire(s, kSamples, at->second.limit[kSamples]);
         // gfx12 counts LDS (ds) and scalar loads (km) apart.
         std::string_view name(op->name);
         if (gfx12 && name == "s_wait_kmcnt") {
@@ -446,6 +457,11 @@ void check_waits(Wave &w, const Inst *i) {
             return false;
         };
         auto check = [&](const Inst *x) {
+            for (u32 k = 0; x->op && x->op->shape == Shape::image && k < x->c; ++k)
+                if (s.busy[x->dpp[k]]) {
+                    report(w, i, "HP857", "register v" + std::to_string(x->dpp[k]) + " is used before the wait for the load that fills it", 0, x->dpp[k]);
+                    return;
+                }
             for (int k = 0; k < kMaxOperands; ++k)
                 if (x->o[k].kind != Kind::none && busy(x->o[k])) {
                     bool scalar = x->o[k].kind == Kind::sgpr;
@@ -473,7 +489,9 @@ void check_waits(Wave &w, const Inst *i) {
     };
     if (memory) {
         bool counted = (op->flags & kLoad) || returns || w.group->target->generation < Generation::gfx11; // stores have their own counter later
-        if (counted) push(kVm, true);
+        std::string_view name(op->name);
+        bool sampled = gfx12 && (name.substr(0, 12) == "image_sample" || name.substr(0, 13) == "image_gather4");
+        if (counted) push(sampled ? kSamples : kVm, true);
         if (flat && counted) push(kLgkm, true);
     } else {
         push(kLgkm, true);

@@ -296,6 +296,28 @@ struct Decoder {
         refuse(text, "unknown swizzle");
     }
 
+    // Texel format of a typed buffer access: channels, bits << 8, Numeric << 16; 0 when it is none that is implemented.
+    static u32 texel_format(std::string_view v) {
+        static const char *numerics[] = {"UNORM", "SNORM", "USCALED", "SSCALED", "UINT", "SINT", "FLOAT"};
+        size_t data = v.find("DATA_FORMAT_");
+        std::string_view layout = data == v.npos ? v : v.substr(data, v.find(',', data) - data);
+        std::vector<int> bits = numbers(layout);
+        if (v.find("BUF_NUM_FORMAT") != v.npos && data == v.npos) bits = {8}; // gfx9 leaves out its default
+        if (bits.empty() || (bits[0] != 8 && bits[0] != 16 && bits[0] != 32)) return 0;
+        for (int b : bits) if (b != bits[0]) return 0;
+        for (u32 k = 0; k < 7; ++k)
+            if (v.find(std::string("_") + numerics[k]) != v.npos) return u32(bits.size()) | u32(bits[0]) << 8 | k << 16;
+        return data == v.npos ? 0 : u32(bits.size()) | u32(bits[0]) << 8;
+    }
+
+    // The type field of image resources.
+    static u8 image_type(std::string_view v, std::string_view text) {
+        static const char *names[] = {"1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"};
+        for (u8 k = 0; k < 8; ++k)
+            if (starts(v, "SQ_RSRC_IMG_") && v.substr(12) == names[k]) return u8(8 + k);
+        refuse(text, "unknown image type");
+    }
+
     void modifier(Inst &i, std::string_view m, std::string_view text) {
         size_t colon = m.find(':');
         std::string_view name = m.substr(0, colon), value = colon == m.npos ? "" : m.substr(colon + 1);
@@ -315,6 +337,13 @@ struct Decoder {
         else if (name == "idxen") i.flags |= kIdxen;
         else if (name == "gds") i.flags |= kGds;
         else if (name == "lds") i.flags |= kLds;
+        else if (name == "dmask" && number) i.a = u8(x);
+        else if (name == "dim") i.b = image_type(value, text);
+        else if (name == "format") i.offset1 = texel_format(value);
+        else if (name == "unorm") i.flags |= kUnnormalized;
+        else if (name == "da") i.flags |= kImageArray;
+        else if (name == "a16") i.flags |= kAddress16;
+        else if (name == "d16") i.flags |= kData16;
         else if (name == "clamp") i.flags |= kClamp;
         else if (name == "mul" && number) i.omod = x == 2 ? 1 : 2;
         else if (name == "div" && x == 2) i.omod = 3;
@@ -429,6 +458,30 @@ struct Decoder {
         }
     }
 
+    // Image opcodes: data, address words (one register range, or a list of them), resource, sampler.
+    void place_image(Inst &i, const std::vector<std::string_view> &pieces, std::string_view text) {
+        if (pieces.size() < 3 || pieces.size() > 4) refuse(text, "unexpected number of operands");
+        std::array<u8, kLanes> rows{};
+        u32 n = 0;
+        auto append = [&](std::string_view range) {
+            Operand o;
+            if (!parse_register(range, o) || o.kind != Kind::vgpr) refuse(text, "unknown image address '" + std::string(range) + "'");
+            if (!n) i.o[1] = o;
+            for (u32 k = 0; k < o.width && n < kLanes; ++k) rows[n++] = u8(o.index + k);
+        };
+        std::string_view address = pieces[1];
+        if (address.front() == '[') for (std::string_view range : split(address.substr(1, address.size() - 2), ',')) append(range);
+        else append(address);
+        if (target.generation < Generation::gfx11) // the text names the first register only
+            for (; n < 16 && rows[n - 1] < 255; ++n) rows[n] = u8(rows[n - 1] + 1);
+        i.dpp = dpp_table(rows);
+        i.c = u8(target.generation < Generation::gfx11 ? 1 : n);
+        for (size_t k : {size_t(0), size_t(2), size_t(3)})
+            if (k < pieces.size() && !parse_operand(pieces[k], Type::b32, i.o[k])) refuse(text, "unknown operand '" + std::string(pieces[k]) + "'");
+        if (i.o[2].width != 8) refuse(text, "image resource of other than 8 registers");
+        i.n = u8(pieces.size());
+    }
+
     Inst decode(std::string_view text, u64 address, u32 bytes) {
         Inst i{};
         i.address = address;
@@ -461,6 +514,10 @@ struct Decoder {
         if (op.unit == Unit::valu && op.lane) {
             place_vector(i, operands, text);
             finish_vector(i, sdwa, text);
+            return i;
+        }
+        if (op.shape == Shape::image) {
+            place_image(i, operands, text);
             return i;
         }
         if (operands.size() > kMaxOperands) refuse(text, "too many operands");

@@ -89,6 +89,10 @@ enum Flag : u32 {
     kVop3p = 1 << 13,
     kEncodingE64 = 1 << 14,
     kRtn = 1 << 15,
+    kUnnormalized = 1 << 16, // coordinates of image samples
+    kImageArray = 1 << 17,   // gfx9: the image has layers
+    kAddress16 = 1 << 18,    // image coordinates of 16 bits
+    kData16 = 1 << 19,       // image data of 16 bits, packed in pairs
 };
 
 using Run = const Inst *(*)(Wave &, const Inst *);
@@ -104,12 +108,12 @@ struct Inst {
     Operand o[kMaxOperands];
     i32 offset = 0;      // byte offset of memory instructions, immediate of SOPP
     u32 flags = 0;
-    const u8 *dpp = nullptr; // lane sources, 255: out of bounds
+    const u8 *dpp = nullptr; // lane sources, 255: out of bounds; image opcodes: rows of the address words
     u16 dpp_rows = 0xff; // row_mask | bank_mask << 4
     u8 n = 0;            // operands
     u8 omod = 0;         // 0 none, 1 *2, 2 *4, 3 /2
     u8 op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
-    u8 a = 0, b = 0, c = 0; // cbsz, abid, blgp; bitop3 truth table; ds offset1
+    u8 a = 0, b = 0, c = 0; // cbsz, abid, blgp; bitop3 truth table; ds offset1; image component mask, type, address words
     u8 bytes = 4;
     u32 offset1 = 0;
     const Inst *target = nullptr; // branches
@@ -146,7 +150,7 @@ constexpr u32 kOwnRounding = 16; // Op::info of conversions that honour MODE's r
 // What the checks must know about an opcode beyond its operands; filled in when the table is made.
 enum class Shape : u8 {
     plain, cndmask, cancels, low_word, readfirstlane, readlane, writelane, swap, permlane32_swap, bpermute, counter, compare, logical_and,
-    logical_or, and_saveexec, saveexec, bitwise, select, arithmetic, keeps_scc, branch_scc, branch_vcc, wait, reads_scalar, wmma, buffer,
+    logical_or, and_saveexec, saveexec, bitwise, select, arithmetic, keeps_scc, branch_scc, branch_vcc, wait, reads_scalar, wmma, buffer, image,
 };
 
 // One row of the semantics table.
@@ -179,6 +183,7 @@ Table cross_lane_opcodes();
 Table lds_opcodes();
 Table memory_opcodes();
 Table buffer_opcodes();
+Table image_opcodes();
 Table matrix_opcodes();
 Table sparse_matrix_opcodes();
 Table wmma_opcodes();

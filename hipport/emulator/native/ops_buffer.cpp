@@ -2,13 +2,15 @@
 // ABI puts into s[0:3]. Source: CDNA3 instruction set manual, "Vector memory buffer instructions".
 #include <deque>
 
-#include "memory.h"
+#include "image_format.h"
 
 namespace hipemu {
 
 namespace {
 
 std::deque<std::string> names;
+enum Typed : u32 { kTyped = 16, kHalves = 32, kHighHalf = 64 }; // Op::info of format opcodes, beside the number of components
+
 const char *intern(std::string s) { names.push_back(std::move(s)); return names.back().c_str(); }
 
 // Operands: data, vaddr, resource, soffset. Lanes outside of the buffer read 0 and do not write.
@@ -110,6 +112,64 @@ template <Form F> const Inst *load_lds(Wave &w, const Inst *i) {
 }
 template <Form F> const Inst *load_or_lds(Wave &w, const Inst *i) { return i->flags & kLds ? load_lds<F>(w, i) : load<F>(w, i); }
 
+// ---- typed access: the format is the resource's, or for tbuffer the instruction's -------------------------------------------
+
+Format format_of(const Wave &w, const Inst *i) {
+    Format f;
+    if (i->op->info & kTyped) {
+        f = {u8(i->offset1), u8(i->offset1 >> 8), Numeric(i->offset1 >> 16)};
+    } else {
+        u32 r = w.s[i->o[2].index + 3];
+        f = w.group->target->generation < Generation::gfx11 ? split_format(r >> 15 & 15, r >> 12 & 7) : unified_format(r >> 12 & 63);
+    }
+    if (!f.channels) unimplemented(i, "texel format of this buffer resource");
+    return f;
+}
+
+const Inst *load_format(Wave &w, const Inst *i) {
+    Access a;
+    u64 outside;
+    Format f = format_of(w, i);
+    if (!buffer_access(w, i, i->o + 1, f.bytes(), false, a, outside)) return i + 1;
+    // Typed instructions give the channels of their format; others select them as the resource says.
+    u32 selection = i->op->info & kTyped ? 4 | (f.channels > 1 ? 5 : 0) << 3 | (f.channels > 2 ? 6 : 0) << 6 | (f.channels > 3 ? 7 : 1) << 9
+                                         : w.s[i->o[2].index + 3] & 0xfff;
+    u32 count = i->op->info & 15;
+    u32 *data = w.v[i->o[0].index].lane;
+    for_lanes(a.exec | outside, [&](int l) {
+        u32 texel[4] = {}, values[4];
+        if (a.exec >> l & 1) decode_texel(f, a.at[l], texel);
+        select_components(selection, f, texel, values);
+        if (i->op->info & kHighHalf) {
+            u32 x = f.integer() ? values[0] & 0xffff : float_to_half(std::bit_cast<float>(values[0]));
+            data[l] = (data[l] & 0xffff) | x << 16;
+        } else if (i->op->info & kHalves) {
+            u32 kept = data[l] & 0xffff0000u;
+            write_components(data, l, values, count, true, f.integer());
+            if (count == 1) data[l] = (data[l] & 0xffff) | kept;
+        } else {
+            write_components(data, l, values, count, false, f.integer());
+        }
+    });
+    return i + 1;
+}
+
+const Inst *store_format(Wave &w, const Inst *i) {
+    Access a;
+    u64 outside;
+    Format f = format_of(w, i);
+    if (!buffer_access(w, i, i->o + 1, f.bytes(), true, a, outside)) return i + 1;
+    u32 count = i->op->info & 15;
+    bool broadcasts = w.group->target->generation == Generation::gfx12; // what stands for components that are not given
+    for_lanes(a.exec, [&](int l) {
+        u32 values[4];
+        read_components(w.v[i->o[0].index].lane, l, values, count, i->op->info & kHalves, f.integer(), f.numeric == Numeric::sint);
+        for (u32 c = count; c < 4; ++c) values[c] = broadcasts ? values[0] : 0;
+        encode_texel(f, values, a.at[l]);
+    });
+    return i + 1;
+}
+
 } // namespace
 
 Table buffer_opcodes() {
@@ -140,6 +200,17 @@ Table buffer_opcodes() {
     add("store_", "dwordx2", "b64", store<Form::b64_>, kStore);
     add("store_", "dwordx3", "b96", store<Form::b96_>, kStore);
     add("store_", "dwordx4", "b128", store<Form::b128_>, kStore);
+    const char *const components[] = {"x", "xy", "xyz", "xyzw"};
+    for (u32 n = 1; n <= 4; ++n)
+        for (const char *half : {"", "format_d16_", "d16_format_"})
+            for (const char *space : {"buffer_", "tbuffer_"}) {
+                std::string name = std::string(*half ? half : "format_") + components[n - 1];
+                u32 info = n | (*space == 't' ? u32(kTyped) : 0) | (*half ? u32(kHalves) : 0);
+                t.push_back({intern(space + ("load_" + name)), Unit::memory, load_format, nullptr, {}, kLoad, "exact", info});
+                t.push_back({intern(space + ("store_" + name)), Unit::memory, store_format, nullptr, {}, kStore, "exact", info});
+            }
+    for (const char *name : {"buffer_load_format_d16_hi_x", "buffer_load_d16_hi_format_x"})
+        t.push_back({name, Unit::memory, load_format, nullptr, {}, kLoad, "exact", 1 | kHalves | kHighHalf});
     const auto &atomics = atomic_rows();
     for (u32 k = 0; k < atomics.size(); ++k) {
         u32 flags = kAtomic | (atomics[k].is_float ? u32(kFloatAtomic) : 0);

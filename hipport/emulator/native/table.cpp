@@ -47,7 +47,7 @@ Shape shape_of(const Op &op) {
         if (n == "ds_bpermute_b32") return Shape::bpermute;
         if (n == "ds_append" || n == "ds_consume") return Shape::counter;
         return Shape::plain;
-    case Unit::memory: return begins("buffer_") ? Shape::buffer : Shape::plain;
+    case Unit::memory: return begins("buffer_") || begins("tbuffer_") ? Shape::buffer : begins("image_") ? Shape::image : Shape::plain;
     case Unit::matrix: return begins("v_wmma") || begins("v_swmmac") ? Shape::wmma : Shape::plain;
     default: return Shape::plain;
     }
@@ -59,7 +59,7 @@ struct All {
     All() {
         for (Table (*part)() : {control_opcodes, scalar_opcodes, scalar_memory_opcodes, integer_opcodes, float_opcodes, half_opcodes,
                                 double_opcodes, convert_opcodes, compare_opcodes, packed_opcodes, cross_lane_opcodes, lds_opcodes,
-                                memory_opcodes, buffer_opcodes, matrix_opcodes, sparse_matrix_opcodes, wmma_opcodes, scale_opcodes})
+                                memory_opcodes, buffer_opcodes, image_opcodes, matrix_opcodes, sparse_matrix_opcodes, wmma_opcodes, scale_opcodes})
             for (Op &row : part()) {
                 row.shape = shape_of(row);
                 row.returns = (row.flags & (kLoad | kLaneCross)) || row.shape == Shape::counter || ((row.flags & kAtomic) && strstr(row.name, "_rtn"));

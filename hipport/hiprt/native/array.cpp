@@ -31,6 +31,47 @@ constexpr FormatRow kFormats[] = {
     {HIP_AD_FORMAT_HALF, hipChannelFormatKindFloat, 16},              {HIP_AD_FORMAT_FLOAT, hipChannelFormatKindFloat, 32},
 };
 
+hipError_t create(hipArray_t* out, const hipChannelFormatDesc& desc, hipExtent extent, unsigned flags) {
+  if (out == nullptr) return hipErrorInvalidValue;
+  auto array = std::make_unique<hipArray>();
+  if (!describe(desc, &array->format, &array->channels)) return hipErrorInvalidValue;
+  if (extent.width == 0 || (extent.height == 0 && extent.depth != 0 && !(flags & hipArrayLayered))) return hipErrorInvalidValue;
+  if (flags & ~(hipArrayLayered | hipArraySurfaceLoadStore | hipArrayCubemap | hipArrayTextureGather)) return hipErrorInvalidValue;
+  HIPRT_TRY(forbid_unsafe_while_capturing());
+  HIPRT_TRY(need_images("arrays"));
+  if (flags & hipArrayCubemap) {
+    report_once("AMD's driver has no cubemaps");
+    return hipErrorNotSupported;
+  }
+  const size_t limit = extent.depth != 0 && !(flags & hipArrayLayered) ? 8192 : 16384;
+  if (extent.width > limit || extent.height > limit || extent.depth > 8192) return hipErrorInvalidValue;
+  array->desc = desc;
+  array->width = extent.width;
+  array->height = extent.height;
+  array->depth = extent.depth;
+  array->flags = flags;
+  const size_t row = extent.width * element_bytes(desc);
+  array->pitch = (row + 255) / 256 * 256;
+  array->slice = array->pitch * std::max<size_t>(extent.height, 1);
+  void* base = nullptr;
+  HIPRT_TRY(allocate(&base, array->slice * std::max<size_t>(extent.depth, 1), MemoryKind::device, 0));
+  array->base = static_cast<char*>(base);
+  live_arrays().insert(array.get());
+  *out = array.release();
+  return hipSuccess;
+}
+
+hipError_t destroy(hipArray_t array) {
+  if (array == nullptr) return hipErrorInvalidValue;
+  if (live_arrays().erase(array) == 0) return hipErrorContextIsDestroyed;
+  HIPRT_TRY(wait_for_device(current_device()));
+  if (Allocation* a = find_allocation(array->base)) release(a);
+  delete array;
+  return hipSuccess;
+}
+
+}  // namespace
+
 // 1, 2 or 4 channels of one width.
 bool describe(const hipChannelFormatDesc& desc, hipArray_Format* format, unsigned* channels) {
   const int widths[] = {desc.x, desc.y, desc.z, desc.w};
@@ -60,49 +101,26 @@ bool describe(hipArray_Format format, unsigned channels, hipChannelFormatDesc* d
   return false;
 }
 
-hipError_t create(hipArray_t* out, const hipChannelFormatDesc& desc, hipExtent extent, unsigned flags) {
-  if (out == nullptr) return hipErrorInvalidValue;
-  auto array = std::make_unique<hipArray>();
-  if (!describe(desc, &array->format, &array->channels)) return hipErrorInvalidValue;
-  if (extent.width == 0 || (extent.height == 0 && extent.depth != 0 && !(flags & hipArrayLayered))) return hipErrorInvalidValue;
-  if (flags & ~(hipArrayLayered | hipArraySurfaceLoadStore | hipArrayCubemap | hipArrayTextureGather)) return hipErrorInvalidValue;
-  HIPRT_TRY(forbid_unsafe_while_capturing());
-  if (!device().images) {
-    report_once("arrays need a target with image instructions (gfx1100, gfx1201), " + settings().target + " has none");
-    return hipErrorNotSupported;
+hipError_t need_images(const char* what) {
+  if (device().images) return hipSuccess;
+  report_once(std::string(what) + " need a target with image instructions (gfx90a, gfx1100, gfx1201), " + settings().target + " has none");
+  return hipErrorNotSupported;
+}
+
+void forget_array(const void* memory) {
+  for (hipArray_const_t array : live_arrays()) {
+    if (array->base != memory) continue;
+    live_arrays().erase(array);
+    delete array;
+    return;
   }
-  array->desc = desc;
-  array->width = extent.width;
-  array->height = extent.height;
-  array->depth = extent.depth;
-  array->flags = flags;
-  const size_t row = extent.width * element_bytes(desc);
-  array->pitch = (row + 255) / 256 * 256;
-  array->slice = array->pitch * std::max<size_t>(extent.height, 1);
-  void* base = nullptr;
-  HIPRT_TRY(allocate(&base, array->slice * std::max<size_t>(extent.depth, 1), MemoryKind::device, 0));
-  array->base = static_cast<char*>(base);
-  live_arrays().insert(array.get());
-  *out = array.release();
-  return hipSuccess;
 }
-
-hipError_t destroy(hipArray_t array) {
-  if (array == nullptr) return hipErrorInvalidValue;
-  if (live_arrays().erase(array) == 0) return hipErrorContextIsDestroyed;
-  HIPRT_TRY(wait_for_device(current_device()));
-  if (Allocation* a = find_allocation(array->base)) release(a);
-  delete array;
-  return hipSuccess;
-}
-
-}  // namespace
 
 size_t element_bytes(const hipChannelFormatDesc& desc) { return static_cast<size_t>(desc.x + desc.y + desc.z + desc.w) / 8; }
 bool live_array(hipArray_const_t array) { return live_arrays().count(array) != 0; }
 
 ArrayView view_of(hipArray_const_t a) {
-  return {a->base, a->pitch, a->slice, element_bytes(a->desc), a->width, a->height, a->depth};
+  return {a->base, a->pitch, a->slice, element_bytes(a->desc), a->width, a->height, a->depth, a->desc, a->flags};
 }
 
 }  // namespace hiprt

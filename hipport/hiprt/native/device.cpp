@@ -33,7 +33,7 @@ constexpr int kMiB = 1024 * 1024;
 
 constexpr TargetFacts kTargets[] = {
     {"gfx90a", "gfx90a:sramecc+:xnack-", "AMD Instinct MI250X", 9, 0, 10, 64, 110, 64 * kKiB, 64 * kKiB, 4, 8, 512, 8,
-     1700000, 1600000, 4096, 8 * kMiB, false},
+     1700000, 1600000, 4096, 8 * kMiB, true},
     {"gfx942", "gfx942:sramecc+:xnack-", "AMD Instinct MI300X", 9, 4, 2, 64, 304, 64 * kKiB, 64 * kKiB, 4, 8, 512, 8,
      2100000, 1300000, 8192, 4 * kMiB, false},
     {"gfx950", "gfx950:sramecc+:xnack-", "AMD Instinct MI355X", 9, 5, 0, 64, 256, 160 * kKiB, 160 * kKiB, 4, 8, 512, 8,
@@ -105,7 +105,8 @@ hipDeviceProp_tR0600 properties_of(const TargetFacts& facts, int ordinal) {
   arch.hasGlobalInt32Atomics = arch.hasGlobalFloatAtomicExch = arch.hasSharedInt32Atomics = 1;
   arch.hasSharedFloatAtomicExch = arch.hasFloatAtomicAdd = arch.hasGlobalInt64Atomics = 1;
   arch.hasSharedInt64Atomics = arch.hasDoubles = arch.hasWarpVote = arch.hasWarpBallot = 1;
-  arch.hasWarpShuffle = arch.hasThreadFenceSystem = arch.has3dGrid = arch.hasSurfaceFuncs = 1;
+  arch.hasWarpShuffle = arch.hasThreadFenceSystem = arch.has3dGrid = 1;
+  arch.hasSurfaceFuncs = facts.images;
   return p;
 }
 

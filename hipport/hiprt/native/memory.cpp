@@ -311,7 +311,10 @@ void free_device_memory(int ordinal) {
   }
   for (auto entry = allocations().begin(); entry != allocations().end();) {
     Allocation* a = &(entry++)->second;
-    if (a->device == ordinal && a->kind == MemoryKind::device) release(a);
+    if (a->device != ordinal || a->kind != MemoryKind::device) continue;
+    forget_array(a->base);
+    forget_image_object(a->base);
+    release(a);
   }
 }
 

@@ -358,7 +358,11 @@ int blocks_per_cu(const ihipModuleSymbol_t& function, int block_size, size_t dyn
 // ---------------------------------------------------------------------------------------------------- arrays
 size_t element_bytes(const hipChannelFormatDesc& desc);
 bool live_array(hipArray_const_t array);
-struct ArrayView { char* base; size_t pitch, slice, element; size_t width, height, depth; };
+struct ArrayView { char* base; size_t pitch, slice, element; size_t width, height, depth; hipChannelFormatDesc desc; unsigned flags; };
 ArrayView view_of(hipArray_const_t array);
-void free_all_arrays();
+bool describe(const hipChannelFormatDesc& desc, hipArray_Format* format, unsigned* channels);  // 1, 2 or 4 channels of one width
+bool describe(hipArray_Format format, unsigned channels, hipChannelFormatDesc* desc);
+hipError_t need_images(const char* what);          // hipErrorNotSupported on targets without image instructions
+void forget_array(const void* memory);             // its memory is gone
+void forget_image_object(const void* memory);
 }  // namespace hiprt

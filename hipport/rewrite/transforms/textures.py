@@ -1,4 +1,4 @@
-"""Textures and surfaces: AMD's CDNA GPUs have no image instructions, RDNA GPUs have."""
+"""Textures and surfaces: gfx942 and gfx950 have no image instructions, gfx90a has plain ones, RDNA GPUs have all."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from hipport.syntax import ParsedFile
 
 _DEVICE = re.compile(rb"(?:tex(?:1D|2D|3D|Cubemap)|surf(?:1D|2D|3D|Cubemap))(?:\w*)\Z")
 _HOST = re.compile(rb"(?:cuda|hip)(?:Create(?:Texture|Surface)Object|BindTexture\w*|BindSurface\w*)\Z")
+_LEVELS = re.compile(rb"tex\w+(?:Lod|Grad|gather)\Z")
 _CALL = re.compile(rb"\s*(?:<[^;{}()]*>\s*)?\(")
 
 
 def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Texture and surface calls where a target of the output has no image instructions."""
     without = [name for name in context.options.targets if not target_named(name).images]
-    if not without:
+    without_levels = [name for name in context.options.targets if not target_named(name).image_levels]
+    if not without_levels:
         return
-    targets = ", ".join(without)
     own = parsed.defined | context.project.macros | context.project.names
     for start, name in parsed.scan.identifiers:
         if name.startswith(b"hip") and context.pass_number > 1:
@@ -35,11 +36,17 @@ def images(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
             continue
         if device and (not _CALL.match(parsed.data, start + len(name)) or _declares(before)):
             continue
+        levels = _LEVELS.match(name) is not None
+        targets = ", ".join(without_levels if levels else without)
+        if not targets:
+            continue
         text = name.decode("ascii")
         if device:
+            what = "image instructions with levels or gathers" if levels else "image instructions"
+            outcome = "refuses it or compiles it to nothing" if levels else "refuses it"
             yield context.report(
                 start,
-                f"{text} needs image instructions, which {targets} does not have: HIP refuses it there",
+                f"{text} needs {what}, which {targets} does not have: HIP {outcome} there",
                 severity=Severity.ERROR,
                 subject=text,
             )

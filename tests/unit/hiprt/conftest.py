@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from hipport.core import HipportError
+from hipport.core.files import package_root
 from hipport.hiprt import RunOptions, RuntimeFolder, build_runtime, runtime_environment
 from hipport.hiprt.build import host_compiler
 from hipport.hiprt.program import ProgramPlan, build_program
 from hipport.sdk import Sdk, find_sdk
 
 PROGRAMS = Path(__file__).with_name("programs")
+FLAGS = ("-O1", "-w", f"-I{package_root() / 'include'}")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -52,7 +54,7 @@ def run_program(sdk: Sdk, runtime: RuntimeFolder, tmp_path_factory: pytest.TempP
         if name.endswith(".cpp"):
             program = host_program(PROGRAMS / name, sdk, runtime, folder)
         else:
-            program = build_program(ProgramPlan(PROGRAMS, (name,), chosen.target, ("-O1", "-w")), sdk, runtime)
+            program = build_program(ProgramPlan(PROGRAMS, (name,), chosen.target, FLAGS), sdk, runtime)
         environment = runtime_environment(runtime, chosen)
         return subprocess.run(
             [str(program)], env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False

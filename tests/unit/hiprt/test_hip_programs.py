@@ -40,6 +40,19 @@ def test_program_passes_its_own_checks(run_program: Run, name: str, options: dic
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("name", ["textures.hip", "images.hip"])
+@pytest.mark.parametrize("target", ["gfx90a", "gfx1100", "gfx1201"])
+def test_textures_and_surfaces(run_program: Run, name: str, target: str) -> None:
+    done = run_program(name, target=target)
+    assert done.stdout.splitlines()[-1:] == ["ok"], done.stdout + done.stderr
+
+
+def test_image_checks_have_no_false_findings(run_program: Run) -> None:
+    done = run_program("textures.hip", target="gfx1201", checks="all")
+    assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
+    assert "HP8" not in done.stderr
+
+
 def test_faults_are_sticky_and_named(run_program: Run) -> None:
     done = run_program("faults.hip")
     assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
