@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 # kind and width -> (exponent bits, mantissa bits)
+# Rounding by width, as MODE counts it: 0 nearest even, 1 up, 2 down, 3 towards zero.
+ROUNDING = {16: 0, 32: 0, 64: 0}
 FORMATS = {("f", 16): (5, 10), ("f", 32): (8, 23), ("f", 64): (11, 52), ("bf", 16): (8, 7)}
 
 
@@ -79,7 +81,8 @@ def inf(kind: str, width: int, sign: int = 0) -> Bits:
 
 
 def rounded(kind: str, width: int, value: Fraction, zero_sign: int = 0, to_zero: bool = False) -> Bits:
-    """Nearest even (or toward zero); an exact zero takes ``zero_sign``."""
+    """As ROUNDING says (or toward zero); an exact zero takes ``zero_sign``."""
+    mode = 3 if to_zero else ROUNDING[width]
     exponent_bits, mantissa_bits = FORMATS[kind, width]
     sign = int(value < 0) if value else zero_sign
     value = abs(value)
@@ -91,12 +94,15 @@ def rounded(kind: str, width: int, value: Fraction, zero_sign: int = 0, to_zero:
         exponent -= 1
     exponent = max(exponent, 1 - bias)
     scaled = value / Fraction(2) ** (exponent - mantissa_bits)
-    mantissa = scaled.numerator // scaled.denominator if to_zero else round(scaled)
+    mantissa = scaled.numerator // scaled.denominator if mode else round(scaled)
+    away = mode == 1 + sign
+    if away and mantissa != scaled:
+        mantissa += 1
     if mantissa >> (mantissa_bits + 1):
         mantissa >>= 1
         exponent += 1
     if exponent > bias:
-        if to_zero:
+        if mode and not away:
             return Bits(kind, width, inf(kind, width, sign).bits - 1)
         return inf(kind, width, sign)
     field = exponent + bias if mantissa >> mantissa_bits else 0
@@ -122,6 +128,11 @@ def convert(x: Bits, kind: str, width: int, to_zero: bool = False) -> Bits:
     return rounded(kind, width, real(x), sign, to_zero)
 
 
+def _zero_sign(width: int, a: int, b: int) -> int:
+    """Sign of a sum that is 0: opposite zeros give -0 only when rounding down."""
+    return a if a == b else int(ROUNDING[width] == 2)
+
+
 def add(a: Bits, b: Bits, minus: bool = False) -> Bits:
     if minus:
         b = Bits(b.kind, b.width, b.bits ^ 1 << (b.width - 1))
@@ -132,7 +143,7 @@ def add(a: Bits, b: Bits, minus: bool = False) -> Bits:
         return a
     if sb == "inf":
         return b
-    return rounded(a.kind, a.width, real(a) + real(b), na & nb)
+    return rounded(a.kind, a.width, real(a) + real(b), _zero_sign(a.width, na, nb))
 
 
 def multiply(a: Bits, b: Bits) -> Bits:
@@ -167,7 +178,7 @@ def fma(a: Bits, b: Bits, c: Bits) -> Bits:
         return inf(a.kind, a.width, sign)
     if sc == "inf":
         return c
-    return rounded(a.kind, a.width, real(a) * real(b) + real(c), sign & nc)
+    return rounded(a.kind, a.width, real(a) * real(b) + real(c), _zero_sign(a.width, sign, nc))
 
 
 def square_root(a: Bits) -> Bits:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import oracle_numbers as n
@@ -16,12 +18,12 @@ from oracle_tables import excepted, library, pseudocode
 from oracle_values import sample
 
 from hipport.core import HipportError
-from hipport.emulator.testing import Opcode, Snippets, WaveState, opcodes
+from hipport.emulator.testing import DEFAULT_MODE, Opcode, Snippets, WaveState, opcodes
 
 VECTOR_VALUES, SCALAR_VALUES = 192, 48
-FLAGS = {"WAVE_MODE.IEEE": 1, "WAVE_MODE.DX10_CLAMP": 1, "IEEE": 1}
 MINMAX = re.compile(r"v_(pk_)?(min|max|med|cube)")
 FLUSHES = re.compile(r"v_(rcp|rcp_iflag|rsq|sqrt|log|exp|sin|cos)_f32")  # denormal inputs count as 0
+READS_OLD = re.compile("fmac|mac_|dot2c|dot4c|dot8c")
 LANE_CROSSING = ("permlane", "readlane", "writelane", "readfirstlane", "movrel", "v_swap")
 
 
@@ -39,8 +41,9 @@ class Outcome:
     detail: str = ""
 
 
-def constants(wave: int) -> dict[str, Bits]:
-    table = {name: n.integer("u", 1, value) for name, value in FLAGS.items()}
+def constants(wave: int, mode: int = DEFAULT_MODE) -> dict[str, Bits]:
+    flags = {"WAVE_MODE.IEEE": mode >> 9 & 1, "WAVE_MODE.DX10_CLAMP": mode >> 8 & 1, "IEEE": mode >> 9 & 1}
+    table = {name: n.integer("u", 1, value) for name, value in flags.items()}
     table |= {"WAVE32": n.integer("u", 1, wave == 32), "WAVE64": n.integer("u", 1, wave == 64)}
     table |= {"OPSEL": n.integer("u", 4, 0), "OPSEL_HI": n.integer("u", 3, 7), "NEG": n.integer("u", 3, 0)}
     table |= {"SDWA_SRC0_SEL": n.integer("u", 3, 0)}
@@ -106,7 +109,37 @@ def loosen(machine: State, width: int, sources: int, one: bool) -> None:
             machine.any_nan["D0"] = machine.any_nan.get("D0", 0) | machine.written["D0"] & mask << low
 
 
-def vector_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
+SINGLE, OTHER = ("f32", "pkf32"), ("f16", "f64", "pkf16")  # the two groups of types that MODE knows
+
+
+def flushed(pattern: int, kind: str) -> int:
+    """Denormals of a register as zeros of the same sign."""
+    width = {"f16": 16, "pkf16": 16, "f64": 64}.get(kind, 32)
+    for low in range(0, {"pkf16": 32, "pkf32": 64}.get(kind, width), width):
+        state, _, magnitude = n.classify(Bits("f", width, pattern >> low & ((1 << width) - 1)))
+        smallest = {16: -14, 32: -126, 64: -1022}[width]
+        if state == "finite" and magnitude < Fraction(2) ** smallest:
+            pattern &= ~(((1 << (width - 1)) - 1) << low)
+    return pattern
+
+
+def keeps(mode: int, kind: str) -> int:
+    """MODE's denormal bits for a type: 1 inputs are kept, 2 outputs are kept."""
+    return mode >> 4 & 3 if kind in SINGLE else mode >> 6 & 3 if kind in OTHER else 3
+
+
+@contextmanager
+def rounding(mode: int) -> Iterator[None]:
+    """The oracle's arithmetic rounds as MODE says."""
+    saved = dict(n.ROUNDING)
+    n.ROUNDING.update({32: mode & 3, 16: mode >> 2 & 3, 64: mode >> 2 & 3})
+    try:
+        yield
+    finally:
+        n.ROUNDING.update(saved)
+
+
+def vector_outcomes(target: str, only: str = "", mode: int = DEFAULT_MODE) -> Iterator[Outcome]:
     wave = wave_size(target)
     table = pseudocode(target)
     ops = [
@@ -124,7 +157,9 @@ def vector_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
     snippets = Snippets(target, [forms[op.mnemonic].text for op in chosen])
     for index, op in enumerate(chosen):
         try:
-            yield _vector(op, forms[op.mnemonic], table[op.mnemonic][1], snippets, index, target, wave)
+            with rounding(mode):
+                outcome = _vector(op, forms[op.mnemonic], table[op.mnemonic][1], snippets, index, target, wave, mode)
+            yield outcome
         except NotCovered as error:
             yield Outcome(op.mnemonic, "not covered", str(error))
         except KeyError as error:
@@ -133,17 +168,20 @@ def vector_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
             yield Outcome(op.mnemonic, "refused", str(error).splitlines()[0])
 
 
-def _vector(op: Opcode, form: Form, text: str, snippets: Snippets, index: int, target: str, wave: int) -> Outcome:
+def _vector(
+    op: Opcode, form: Form, text: str, snippets: Snippets, index: int, target: str, wave: int, mode: int
+) -> Outcome:
     text = text.replace("VGPR[laneId][VDST.u32]", "D0").replace("VGPR[laneId][SRC0.u32]", "S0")
     code = program(text)
     rng = np.random.default_rng(zlib.crc32(op.mnemonic.encode()))
     width = float_width(form.destination, text)
-    flags = constants(wave)
+    flags = constants(wave, mode)
     if "_mix" in op.mnemonic:
         flags["OPSEL_HI"] = n.integer("u", 3, 0)  # the assembler's default
     writes_exec = "EXEC.u64[laneId]" in text
     for _ in range(VECTOR_VALUES // wave):
         state = WaveState.of(target)
+        state.mode = mode
         vcc = int(rng.integers(0, 1 << 62)) & ((1 << wave) - 1)
         state.vcc = vcc
         values = []
@@ -168,13 +206,20 @@ def _vector(op: Opcode, form: Form, text: str, snippets: Snippets, index: int, t
                 if kind == "literal":
                     machine.registers["SIMM32"] = machine.registers["SIMM16"] = LITERAL
                 elif data is not None:
-                    machine.registers[f"S{position}"] = int(data[lane])
+                    value = int(data[lane])
+                    machine.registers[f"S{position}"] = value if keeps(mode, kind) & 1 else flushed(value, kind)
                     position += 1
             if form.destination == "mask":
                 machine.registers["D0"] = 0
             if FLUSHES.fullmatch(op.mnemonic) and machine.registers["S0"] << 1 >> 1 & 0x7F800000 == 0:
                 machine.registers["S0"] &= 0x80000000
+            if READS_OLD.search(op.mnemonic) and not keeps(mode, form.destination) & 1:
+                machine.registers["D0"] = flushed(machine.registers["D0"], form.destination)
             code.run(machine)
+            result = "pkf16" if re.search("_mix(lo|hi)_|cvt_pk_?(rtz_)?f16", op.mnemonic) else form.destination
+            if not keeps(mode, result) & 2:
+                new, done = machine.registers["D0"], machine.written.get("D0", 0)
+                machine.registers["D0"] = flushed(new, result) & done | new & ~done
             if MINMAX.match(op.mnemonic):
                 loosen(machine, width, position, "cube" in op.mnemonic)
             before = [hex(int(data[lane])) for data in values if data is not None]
@@ -207,7 +252,15 @@ def _vector(op: Opcode, form: Form, text: str, snippets: Snippets, index: int, t
 IMMEDIATES = (0x8000, 0x7FFF, 0xFFFF, 5)
 
 
-def scalar_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
+def scalar_types(name: str) -> tuple[str, str]:
+    """(source, destination) of a scalar float opcode by its name, empty for others."""
+    if match := re.search(r"cvt_(?:hi_|pk_rtz_)?(f16|f32|i32|u32)_(f16|f32|i32|u32)$", name):
+        return "pkf16" if "_hi_" in name else match[2], "pkf16" if "_pk_" in name else match[1]
+    kind = match[1] if (match := re.search(r"_(f16|f32)$", name)) else ""
+    return kind, "" if "_cmp_" in name else kind
+
+
+def scalar_outcomes(target: str, only: str = "", mode: int = DEFAULT_MODE) -> Iterator[Outcome]:
     wave = wave_size(target)
     table = pseudocode(target)
     ops = [
@@ -235,7 +288,9 @@ def scalar_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
     snippets = Snippets(target, texts)
     for op, runs in plans:
         try:
-            yield _scalar(op, runs, table[op.mnemonic], snippets, target, wave)
+            with rounding(mode):
+                outcome = _scalar(op, runs, table[op.mnemonic], snippets, target, wave, mode)
+            yield outcome
         except NotCovered as error:
             yield Outcome(op.mnemonic, "not covered", str(error))
         except KeyError as error:
@@ -245,15 +300,23 @@ def scalar_outcomes(target: str, only: str = "") -> Iterator[Outcome]:
 
 
 def _scalar(
-    op: Opcode, runs: list[tuple[int, int, Form]], entry: tuple[str, str], snippets: Snippets, target: str, wave: int
+    op: Opcode,
+    runs: list[tuple[int, int, Form]],
+    entry: tuple[str, str],
+    snippets: Snippets,
+    target: str,
+    wave: int,
+    mode: int,
 ) -> Outcome:
     code = program(entry[1])
     rng = np.random.default_rng(zlib.crc32(op.mnemonic.encode()))
-    flags = constants(wave)
+    flags = constants(wave, mode)
     width = float_width("", entry[1])
+    source_kind, result_kind = scalar_types(op.mnemonic)
     for index, immediate, form in runs:
         for _ in range(SCALAR_VALUES // len(runs)):
             state = WaveState.of(target)
+            state.mode = mode
             state.scc = int(rng.integers(0, 2))
             state.exec_mask = int(rng.integers(1, 1 << 62)) & ((1 << wave) - 1) or 1
             state.vcc = int(rng.integers(0, 1 << 62)) & ((1 << wave) - 1)
@@ -265,7 +328,8 @@ def _scalar(
                     machine.registers["SIMM32"] = LITERAL
                     continue
                 value = immediate if kind == "imm16" else int(sample(rng, kind, 1)[0])
-                machine.registers[f"S{position}"] = value
+                kept = keeps(mode, source_kind) & 1 or kind == "imm16"
+                machine.registers[f"S{position}"] = value if kept else flushed(value, source_kind)
                 if kind == "imm16":
                     machine.registers["SIMM16"] = immediate
                 else:
@@ -276,9 +340,13 @@ def _scalar(
             old = int(sample(rng, form.destination or "b32", 1)[0])
             state.sgpr[DST], state.sgpr[DST + 1] = old & 0xFFFFFFFF, old >> 32
             machine.registers["D0"] = old
+            if READS_OLD.search(op.mnemonic) and not keeps(mode, source_kind) & 1:
+                machine.registers["D0"] = flushed(old, source_kind)
             inputs = {k: hex(v) for k, v in machine.registers.items()}
             after = snippets.run(index, state)
             code.run(machine)
+            if not keeps(mode, result_kind) & 2:
+                machine.registers["D0"] = flushed(machine.registers["D0"], result_kind)
             have = int(after.sgpr[DST]) | int(after.sgpr[DST + 1]) << 32
             want, written = machine.registers["D0"], machine.written.get("D0", 0)
             where = f"{form.text} {inputs}"

@@ -17,6 +17,9 @@ def pseudocode(target: str) -> dict[str, tuple[str, str]]:
     table: dict[str, tuple[str, str]] = {}
     for key, text in module.PCODE.items():
         name = key.name.lower().removesuffix("_e32").removesuffix("_e64")
+        # "x == -0.0" means that zero, not any zero.
+        text = re.sub(r"\(((?:64'F\()?S\d\.f\d+\)?) == \+0\.0\)", r"((\1 == 0.0) && !sign(\1))", text)
+        text = re.sub(r"\(((?:64'F\()?S\d\.f\d+\)?) == -0\.0\)", r"((\1 == 0.0) && sign(\1))", text)
         table.setdefault(name, (type(key).__name__.removesuffix("Op"), text))
     for name, (text, _) in corrections().items():
         if name in table:

@@ -43,7 +43,7 @@ template <int E, int M> inline u32 encode_f8(float x, bool fnuz, bool saturate, 
         double fraction = double(random) / double(1ull << 32);
         whole = std::floor(scaled + fraction);
     } else {
-        whole = std::nearbyint(scaled);
+        whole = round_even(scaled);
     }
     double value = std::ldexp(whole, exponent - M);
     if (value > largest) return signed_over;

@@ -57,7 +57,7 @@ inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.
 // 2^x in double, error below 2^-45: well inside the 1 ulp of v_exp_f32.
 inline double exp2_double(double x) {
     x = x < -200 ? -200 : x > 200 ? 200 : x;
-    double n = std::nearbyint(x), r = (x - n) * 0.69314718055994530942;
+    double n = round_even(x), r = (x - n) * 0.69314718055994530942;
     double p = 1.0 + r * (1.0 + r * (1 / 2.0 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * (1 / 5040.0 + r * (1 / 40320.0 + r * (1 / 362880.0 + r * (1 / 3628800.0))))))))));
     double scale = std::bit_cast<double>(u64(i64(n) + 1023) << 52);
     return p * scale;
@@ -76,9 +76,9 @@ inline double log2_double(double x) {
 }
 // sin(2 pi x) for |x| up to 2^20 or so, by reduction to a quarter turn.
 inline double sin_turns(double x, double quarter) {
-    double f = x - std::nearbyint(x); // [-0.5, 0.5]
+    double f = x - round_even(x); // [-0.5, 0.5]
     f = f + quarter;
-    f = f - std::nearbyint(f);
+    f = f - round_even(f);
     f = f > 0.25 ? 0.5 - f : f;
     f = f < -0.25 ? -0.5 - f : f;
     double r = f * 6.28318530717958647692, z = r * r;

@@ -53,6 +53,16 @@ inline u32 float_to_half_rtz(float f) {
     return r | sign;
 }
 
+// In MODE's rounding: 0 nearest even, 1 towards +inf, 2 towards -inf, 3 towards zero. A float that was itself rounded must have
+// been rounded in the same direction, or to odd.
+inline u32 float_to_half_in_mode(float f, u32 round) {
+    if (round == 0) return float_to_half(f);
+    u32 r = float_to_half_rtz(f);
+    if (round == 3 || f - f != 0) return r;
+    bool away = half_to_float(r) != f && (f > 0) == (round == 1);
+    return away ? r + 1 : r;
+}
+
 // double -> float so that a further rounding to half is as if rounded once (round to odd).
 inline float double_to_float_odd(double d) {
     float f = float(d);
@@ -140,6 +150,10 @@ struct mask { // destination: one bit per lane; source: carry in
     static constexpr Type type = Type::mask;
 };
 
+// Nearest even, whatever the rounding mode of the host is at the moment.
+inline float round_even(float x) { return __builtin_roundevenf(x); }
+inline double round_even(double x) { return __builtin_roundeven(x); }
+
 template <class T> constexpr bool is_float_type = T::type == Type::f32 || T::type == Type::f16 || T::type == Type::f64;
 
 template <class V> inline bool is_nan(V x) { return x != x; }
@@ -202,6 +216,27 @@ template <class D, class... S> struct Signature<D(S...)> {
             D::store(out, l, nan);
         }
     }
+    // Half-precision results in MODE's rounding.
+    template <class F, bool Arithmetic> static void lanes_in_mode(LaneArgs &x) {
+        if constexpr (D::type == Type::f16 && std::is_same_v<typename D::value, float>) run_in_mode<F, Arithmetic>(x, std::index_sequence_for<S...>{});
+        else lanes<F>(x); // no rounding
+    }
+    template <class F, bool Arithmetic, size_t... I> static void run_in_mode(LaneArgs &x, std::index_sequence<I...> all) {
+        u32 round = x.wave->mode >> 2 & 3;
+        bool nans = false;
+        for (int l = 0; l < kLanes; ++l) {
+            float r;
+            if constexpr (std::is_invocable_v<F, const LaneArgs &, typename S::value...>) r = F{}(x, S::load(x.src[I], l)...);
+            else r = F{}(S::load(x.src[I], l)...);
+            nans |= r != r;
+            x.out[l] = float_to_half_in_mode(r, round);
+        }
+        if (Arithmetic && nans) fix_nans(x, x.out, all);
+    }
+    template <class F, bool Arithmetic> static constexpr Lane in_mode() {
+        if constexpr (D::type == Type::f16) return &lanes_in_mode<F, Arithmetic>;
+        else return nullptr;
+    }
     static std::vector<Type> types() { return {D::type, S::type...}; }
 };
 
@@ -209,11 +244,15 @@ template <class D, class... S> struct Signature<D(S...)> {
 // F is called as F{}: a lambda without captures, not the name of a function.
 template <class Sig, class F> Op op(const char *name, F, u32 flags = 0, const char *exactness = "exact") {
     static_assert(std::is_empty_v<F>); // F is made anew in the loop: a lambda without captures
-    return {name, Unit::valu, run_vector, &Signature<Sig>::template lanes<F>, Signature<Sig>::types(), flags, exactness};
+    Op row{name, Unit::valu, run_vector, &Signature<Sig>::template lanes<F>, Signature<Sig>::types(), flags, exactness};
+    row.in_mode = Signature<Sig>::template in_mode<F, false>();
+    return row;
 }
 template <class Sig, class F> Op arith(const char *name, F, u32 flags = 0, const char *exactness = "exact") {
     static_assert(std::is_empty_v<F>);
-    return {name, Unit::valu, run_vector, &Signature<Sig>::template arith_lanes<F>, Signature<Sig>::types(), flags, exactness};
+    Op row{name, Unit::valu, run_vector, &Signature<Sig>::template arith_lanes<F>, Signature<Sig>::types(), flags, exactness};
+    row.in_mode = Signature<Sig>::template in_mode<F, true>();
+    return row;
 }
 // A row with a lane function of its own.
 inline Op lanes(const char *name, Lane lane, std::vector<Type> types, u32 flags = 0, const char *exactness = "exact") {

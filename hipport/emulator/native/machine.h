@@ -142,10 +142,9 @@ enum OpFlag : u32 {
     kWritesExec = 1 << 11,
     kJumps = 1 << 12,       // the operand is a branch distance
     kHint = 1 << 13,        // operands do not matter (s_nop, s_waitcnt)
+    kKeepsDenormals = 1 << 20, // whatever MODE says: opcodes that look at bits, or flush themselves
     kIntegerClamp = 1 << 14, // the lane function saturates when the instruction says clamp
 };
-
-constexpr u32 kOwnRounding = 16; // Op::info of conversions that honour MODE's rounding themselves
 
 // What the checks must know about an opcode beyond its operands; filled in when the table is made.
 enum class Shape : u8 {
@@ -165,6 +164,7 @@ struct Op {
     u32 info = 0; // for the opcode's own use: bytes per lane, element count
     Shape shape = Shape::plain;
     bool returns = false; // memory: writes o[0]; atomics of global memory say so in the instruction
+    Lane in_mode = nullptr; // half-precision results in another rounding mode than nearest even
 };
 
 using Table = std::vector<Op>;

@@ -17,10 +17,10 @@ template <class T, class F> void compare(LaneArgs &x) {
     x.mask_out = mask_of(r.lane);
 }
 
-void row(Table &t, const std::string &suffix, Lane lane, Type a, Type b) {
+void row(Table &t, const std::string &suffix, Lane lane, Type a, Type b, u32 more = 0) {
     for (const char *prefix : {"v_cmp_", "v_cmpx_"}) {
         names.push_back(prefix + suffix);
-        u32 flags = prefix[5] == 'x' ? kCompareExec | kWritesExec : 0;
+        u32 flags = more | (prefix[5] == 'x' ? kCompareExec | kWritesExec : 0);
         t.push_back(lanes(names.back().c_str(), lane, {Type::mask, a, b}, flags));
     }
 }
@@ -96,9 +96,9 @@ Table compare_opcodes() {
     integer_rows<U32>(t, "u32");
     integer_rows<I64>(t, "i64");
     integer_rows<U64>(t, "u64");
-    row(t, "class_f16", class_lanes<b16, 5, 10>, Type::f16, Type::b32);
-    row(t, "class_f32", class_lanes<b32, 8, 23>, Type::f32, Type::b32);
-    row(t, "class_f64", class_lanes<b64, 11, 52>, Type::f64, Type::b32);
+    row(t, "class_f16", class_lanes<b16, 5, 10>, Type::f16, Type::b32, kKeepsDenormals);
+    row(t, "class_f32", class_lanes<b32, 8, 23>, Type::f32, Type::b32, kKeepsDenormals);
+    row(t, "class_f64", class_lanes<b64, 11, 52>, Type::f64, Type::b32, kKeepsDenormals);
     return t;
 }
 

@@ -24,35 +24,21 @@ u32 to_u32(double d) { return u32(i64(d != d ? 0 : d < 0 ? 0 : d > 4294967295.0 
 u32 to_u8(float f) { return u32(f != f ? 0 : f < 0 ? 0 : f > 255 ? 255 : f); }
 i16 to_i16(float f) { return i16(f != f ? 0 : f < -32768.0f ? -32768.0f : f > 32767.0f ? 32767.0f : f); }
 u16 to_u16(float f) { return u16(f != f ? 0 : f < 0 ? 0 : f > 65535.0f ? 65535.0f : f); }
-u32 snorm(float f) { f = f != f ? 0 : f < -1 ? -1 : f > 1 ? 1 : f; return u32(i32(std::nearbyint(f * 32767.0f))) & 0xffff; }
-u32 unorm(float f) { f = f != f ? 0 : f < 0 ? 0 : f > 1 ? 1 : f; return u32(std::nearbyint(f * 65535.0f)); }
+u32 snorm(float f) { f = f != f ? 0 : f < -1 ? -1 : f > 1 ? 1 : f; return u32(i32(round_even(f * 32767.0f))) & 0xffff; }
+u32 unorm(float f) { f = f != f ? 0 : f < 0 ? 0 : f > 1 ? 1 : f; return u32(round_even(f * 65535.0f)); }
 
-// Directed rounding to half by MODE: 1 towards +inf, 2 towards -inf, 3 towards zero.
-u32 half_rounded(float f, u32 mode) {
-    u32 r = float_to_half_rtz(f);
-    if (mode == 3 || f != f || f - f != 0) return r;
-    bool exact = half_to_float(r) == f;
-    bool away = !exact && ((mode == 1 && f > 0) || (mode == 2 && f < 0));
-    return away ? r + 1 : r;
-}
-void v_cvt_f16_f32(LaneArgs &x) {
-    u32 mode = x.wave->mode >> 2 & 3;
-    bool flush_half = !(x.wave->mode >> 7 & 1);
-    const u32 *__restrict a = x.src[0];
-    if (mode == 0 && !flush_half) {
-        for (int l = 0; l < kLanes; ++l) x.out[l] = float_to_half(std::bit_cast<float>(a[l]));
-        return;
-    }
-    for (int l = 0; l < kLanes; ++l) {
-        u32 h = mode ? half_rounded(f32::load(a, l), mode) : float_to_half(f32::load(a, l));
-        x.out[l] = flush_half && !(h & 0x7c00) ? h & 0x8000 : h;
-    }
-}
-
-// f64 -> f32 in MODE's rounding happens in the host unit; quiet the NaN as the target does.
 void v_cvt_off_f32_i4(LaneArgs &x) {
     for (int l = 0; l < kLanes; ++l) f32::store(x.out, l, float(i32(x.src[0][l] << 28) >> 28) / 16.0f);
 }
+
+// Two halves, denormals flushed where MODE says.
+u32 kept_halves(u32 mode, u32 v) {
+    if (mode & 0x80) return v;
+    return v & ((v & 0x7c00 ? 0xffffu : 0x8000u) | (v & 0x7c000000u ? 0xffff0000u : 0x80000000u));
+}
+constexpr auto pk_rtz = [](const LaneArgs &x, float a, float b) {
+    return kept_halves(x.wave->mode, float_to_half_rtz(a) | float_to_half_rtz(b) << 16);
+};
 
 bool fnuz(const LaneArgs &x) { return x.wave->group->target->fp8_fnuz; }
 bool overflow_saturates(const LaneArgs &x) { return x.wave->mode & kFp16Overflow; }
@@ -112,7 +98,7 @@ Table convert_opcodes() {
         op<f32(U32)>("v_cvt_f32_u32", [](u32 a) { return float(i64(a)); }),
         op<U32(f32)>("v_cvt_u32_f32", [](float a) { return float_to_u32(a); }),
         op<I32(f32)>("v_cvt_i32_f32", [](float a) { return float_to_i32(a); }),
-        lanes("v_cvt_f16_f32", v_cvt_f16_f32, {Type::f16, Type::f32}),
+        op<f16(f32)>("v_cvt_f16_f32", [](float a) { return a; }),
         op<f32(f16)>("v_cvt_f32_f16", [](float a) { return a; }),
         op<I32(f32)>("v_cvt_rpi_i32_f32", [](float a) { return float_to_i32(std::floor(a + 0.5f)); }),
         op<I32(f32)>("v_cvt_nearest_i32_f32", [](float a) { return float_to_i32(std::floor(a + 0.5f)); }),
@@ -139,9 +125,12 @@ Table convert_opcodes() {
         op<b32(f16, f16)>("v_cvt_pknorm_u16_f16", [](float a, float b) { return unorm(a) | unorm(b) << 16; }),
         op<b32(f16, f16)>("v_cvt_pk_norm_i16_f16", [](float a, float b) { return snorm(a) | snorm(b) << 16; }),
         op<b32(f16, f16)>("v_cvt_pk_norm_u16_f16", [](float a, float b) { return unorm(a) | unorm(b) << 16; }),
-        op<b32(f32, f32)>("v_cvt_pkrtz_f16_f32", [](float a, float b) { return float_to_half_rtz(a) | float_to_half_rtz(b) << 16; }),
-        op<b32(f32, f32)>("v_cvt_pk_rtz_f16_f32", [](float a, float b) { return float_to_half_rtz(a) | float_to_half_rtz(b) << 16; }),
-        op<b32(f32, f32)>("v_cvt_pk_f16_f32", [](float a, float b) { return float_to_half(a) | float_to_half(b) << 16; }),
+        op<b32(f32, f32)>("v_cvt_pkrtz_f16_f32", pk_rtz),
+        op<b32(f32, f32)>("v_cvt_pk_rtz_f16_f32", pk_rtz),
+        op<b32(f32, f32)>("v_cvt_pk_f16_f32", [](const LaneArgs &x, float a, float b) {
+            u32 round = x.wave->mode >> 2 & 3;
+            return kept_halves(x.wave->mode, float_to_half_in_mode(a, round) | float_to_half_in_mode(b, round) << 16);
+        }),
         lanes("v_cvt_pk_bf16_f32", v_cvt_pk_bf16_f32, {I, F, F}),
         op<b32(U32, U32)>("v_cvt_pk_u16_u32", [](u32 a, u32 b) { return (a > 0xffff ? 0xffff : a) | (b > 0xffff ? 0xffff : b) << 16; }),
         op<b32(I32, I32)>("v_cvt_pk_i16_i32", [](i32 a, i32 b) {
@@ -157,7 +146,7 @@ Table convert_opcodes() {
             auto sat = [](i32 v) { return u16(v < 0 ? 0 : v > 255 ? 255 : v); };
             return u16(sat(i16(a)) | sat(i16(a >> 16)) << 8);
         }),
-        op<b32(h16, h16)>("v_pack_b32_f16", [](u16 a, u16 b) { return u32(a) | u32(b) << 16; }),
+        op<b32(h16, h16)>("v_pack_b32_f16", [](u16 a, u16 b) { return u32(a) | u32(b) << 16; }, kKeepsDenormals),
         op<b16(f32, b32)>("v_cvt_sr_f16_f32", sr_f16, kKeepHigh, "f16 denormals truncated"),
         op<b16(f32, b32)>("v_cvt_sr_bf16_f32", sr_bf16, kKeepHigh),
         op<f32(bf16)>("v_cvt_f32_bf16", [](float a) { return a; }),
@@ -170,8 +159,6 @@ Table convert_opcodes() {
         lanes("v_cvt_sr_fp8_f32", cvt_sr_f8_f32<4, 3>, {I, F, I}, kOwnModifiers),
         lanes("v_cvt_sr_bf8_f32", cvt_sr_f8_f32<5, 2>, {I, F, I}, kOwnModifiers),
     };
-    for (Op &row : t)
-        if (!strcmp(row.name, "v_cvt_f16_f32") || !strcmp(row.name, "v_cvt_f32_f16")) row.info = kOwnRounding;
     return t;
 }
 

@@ -68,7 +68,7 @@ Table double_opcodes() {
         op<f64(f64, f64)>("v_maximum_f64", [](double a, double b) { return fmaximum(a, b); }),
         arith<f64(f64)>("v_trunc_f64", [](double a) { return std::trunc(a); }),
         arith<f64(f64)>("v_ceil_f64", [](double a) { return std::ceil(a); }),
-        arith<f64(f64)>("v_rndne_f64", [](double a) { return std::nearbyint(a); }),
+        arith<f64(f64)>("v_rndne_f64", [](double a) { return round_even(a); }),
         arith<f64(f64)>("v_floor_f64", [](double a) { return std::floor(a); }),
         arith<f64(f64)>("v_fract_f64", [](double a) {
             double r = a - std::floor(a);
@@ -88,7 +88,7 @@ Table double_opcodes() {
             return a - a == 0 ? std::frexp(a, &e) : a;
         }),
         arith<f64(f64, I32)>("v_ldexp_f64", [](double a, i32 e) { return std::ldexp(a, e > 3000 ? 3000 : e < -3000 ? -3000 : e); }),
-        lanes("v_div_scale_f64", v_div_scale_f64, {Type::f64, Type::mask, Type::f64, Type::f64, Type::f64}),
+        lanes("v_div_scale_f64", v_div_scale_f64, {Type::f64, Type::mask, Type::f64, Type::f64, Type::f64}, kKeepsDenormals),
         lanes("v_div_fmas_f64", v_div_fmas_f64, {Type::f64, Type::f64, Type::f64, Type::f64}),
         op<f64(f64, f64, f64)>("v_div_fixup_f64", [](double a, double b, double c) {
             return div_fixup(a, b, c, -1075);

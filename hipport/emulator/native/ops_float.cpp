@@ -195,7 +195,7 @@ Table float_opcodes() {
         arith<f32(f32)>("v_fract_f32", [](float a) { return fract(a); }),
         arith<f32(f32)>("v_trunc_f32", [](float a) { return std::trunc(a); }),
         arith<f32(f32)>("v_ceil_f32", [](float a) { return std::ceil(a); }),
-        arith<f32(f32)>("v_rndne_f32", [](float a) { return std::nearbyint(a); }),
+        arith<f32(f32)>("v_rndne_f32", [](float a) { return round_even(a); }),
         arith<f32(f32)>("v_floor_f32", [](float a) { return std::floor(a); }),
         arith<f32(f32)>("v_exp_f32", exp_f32, kScalarFlush, ulp),
         arith<f32(f32)>("v_log_f32", log_f32, kScalarFlush, ulp),
@@ -218,7 +218,7 @@ Table float_opcodes() {
             return std::frexp(a, &e);
         }),
         arith<f32(f32, I32)>("v_ldexp_f32", [](float a, i32 e) { return ldexp_f32(a, e); }),
-        lanes("v_div_scale_f32", v_div_scale_f32, {Type::f32, Type::mask, Type::f32, Type::f32, Type::f32}),
+        lanes("v_div_scale_f32", v_div_scale_f32, {Type::f32, Type::mask, Type::f32, Type::f32, Type::f32}, kKeepsDenormals),
         lanes("v_div_fmas_f32", v_div_fmas_f32, {Type::f32, Type::f32, Type::f32, Type::f32}),
         op<f32(f32, f32, f32)>("v_div_fixup_f32", [](float a, float b, float c) {
             return div_fixup(a, b, c, -150);

@@ -41,6 +41,9 @@ u16 h_minimum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(
 u16 h_maximum(u16 a, u16 b) { return h_nan(a) ? u16(a | 0x200) : h_nan(b) ? u16(b | 0x200) : h_max(a, b); }
 
 constexpr auto fma16 = [](float a, float b, float c) { return half_fma(a, b, c); };
+constexpr auto mad16 = [](const LaneArgs &x, float a, float b, float c) { // rounds the product too
+    return half_to_float(float_to_half_in_mode(a * b, x.wave->mode >> 2 & 3)) + c;
+};
 constexpr auto div_fixup16 = [](float a, float b, float c) { return div_fixup(a, b, c, 0); };
 
 } // namespace
@@ -57,12 +60,11 @@ Table half_opcodes() {
         arith<f16(f16, f16, f16)>("v_fmac_f16", fma16, kReadsDst),
         arith<f16(f16, f16, f16)>("v_fmamk_f16", fma16),
         arith<f16(f16, f16, f16)>("v_fmaak_f16", fma16),
-        // mad rounds the product too.
-        arith<f16(f16, f16, f16)>("v_mad_f16", [](float a, float b, float c) { return half_to_float(float_to_half(a * b)) + c; }, kKeepHigh),
-        arith<f16(f16, f16, f16)>("v_mad_legacy_f16", [](float a, float b, float c) { return half_to_float(float_to_half(a * b)) + c; }),
-        arith<f16(f16, f16, f16)>("v_mac_f16", [](float a, float b, float c) { return half_to_float(float_to_half(a * b)) + c; }, kReadsDst),
-        arith<f16(f16, f16, f16)>("v_madmk_f16", [](float a, float k, float c) { return half_to_float(float_to_half(a * k)) + c; }),
-        arith<f16(f16, f16, f16)>("v_madak_f16", [](float a, float b, float k) { return half_to_float(float_to_half(a * b)) + k; }),
+        arith<f16(f16, f16, f16)>("v_mad_f16", mad16, kKeepHigh),
+        arith<f16(f16, f16, f16)>("v_mad_legacy_f16", mad16),
+        arith<f16(f16, f16, f16)>("v_mac_f16", mad16, kReadsDst),
+        arith<f16(f16, f16, f16)>("v_madmk_f16", mad16),
+        arith<f16(f16, f16, f16)>("v_madak_f16", mad16),
         op<h16(h16, h16)>("v_min_f16", [](const LaneArgs &x, u16 a, u16 b) { return h_min(ieee(x), a, b); }),
         op<h16(h16, h16)>("v_max_f16", [](const LaneArgs &x, u16 a, u16 b) { return h_max(ieee(x), a, b); }),
         op<h16(h16, h16)>("v_min_num_f16", [](u16 a, u16 b) { return h_min_num(a, b); }),
@@ -119,7 +121,7 @@ Table half_opcodes() {
         arith<f16(f16)>("v_floor_f16", [](float a) { return std::floor(a); }),
         arith<f16(f16)>("v_ceil_f16", [](float a) { return std::ceil(a); }),
         arith<f16(f16)>("v_trunc_f16", [](float a) { return std::trunc(a); }),
-        arith<f16(f16)>("v_rndne_f16", [](float a) { return std::nearbyint(a); }),
+        arith<f16(f16)>("v_rndne_f16", [](float a) { return round_even(a); }),
         arith<f16(f16)>("v_fract_f16", [](float a) { float r = a - std::floor(a); return r > 0x1.ffcp-1f ? 0x1.ffcp-1f : r; }),
         arith<f16(f16, I16)>("v_ldexp_f16", [](float a, i16 e) { return std::ldexp(a, e > 60 ? 60 : e < -60 ? -60 : e); }),
         op<f16(f16, f16, f16)>("v_div_fixup_f16", div_fixup16, kKeepHigh),
@@ -151,18 +153,21 @@ template <class F> Lane packed_int3() {
         halves(x, [&](int l, int s) { return F{}(u16(a[l] >> s), u16(b[l] >> s), u16(c[l] >> s), clamp); });
     };
 }
-u32 fix_half(float r) { return r == r ? float_to_half(r) : ((std::bit_cast<u32>(r) >> 13 & 0x3ff) == 0x200 ? 0x7e00u : float_to_half(r)); }
-template <class F> Lane packed_half2() {
+template <bool InMode> u32 fix_half(const LaneArgs &x, float r) {
+    if (r != r) return (std::bit_cast<u32>(r) >> 13 & 0x3ff) == 0x200 ? 0x7e00u : float_to_half(r);
+    return InMode ? float_to_half_in_mode(r, x.wave->mode >> 2 & 3) : float_to_half(r);
+}
+template <class F, bool InMode> Lane packed_half2() {
     return [](LaneArgs &x) {
         const u32 *__restrict a = x.src[0], *__restrict b = x.src[1];
-        halves(x, [&](int l, int s) { return fix_half(F{}(half_to_float(a[l] >> s & 0xffff), half_to_float(b[l] >> s & 0xffff))); });
+        halves(x, [&](int l, int s) { return fix_half<InMode>(x, F{}(half_to_float(a[l] >> s & 0xffff), half_to_float(b[l] >> s & 0xffff))); });
     };
 }
-template <class F> Lane packed_half3() {
+template <class F, bool InMode> Lane packed_half3() {
     return [](LaneArgs &x) {
         const u32 *__restrict a = x.src[0], *__restrict b = x.src[1], *__restrict c = x.src[2];
         halves(x, [&](int l, int s) {
-            return fix_half(F{}(half_to_float(a[l] >> s & 0xffff), half_to_float(b[l] >> s & 0xffff), half_to_float(c[l] >> s & 0xffff)));
+            return fix_half<InMode>(x, F{}(half_to_float(a[l] >> s & 0xffff), half_to_float(b[l] >> s & 0xffff), half_to_float(c[l] >> s & 0xffff)));
         });
     };
 }
@@ -180,19 +185,28 @@ Op pk(const char *name, Lane lane, std::vector<Type> types, u32 flags = 0, const
 }
 template <class F> Op pk_i2(const char *name, F) { return pk(name, packed_int2<F>(), {Type::pk16, Type::pk16, Type::pk16}, kIntegerClamp); }
 template <class F> Op pk_i3(const char *name, F) { return pk(name, packed_int3<F>(), {Type::pk16, Type::pk16, Type::pk16, Type::pk16}, kIntegerClamp); }
-template <class F> Op pk_h2(const char *name, F) { return pk(name, packed_half2<F>(), {Type::pkf16, Type::pkf16, Type::pkf16}); }
+Op also_in_mode(Op row, Lane lane) { row.in_mode = lane; return row; }
+template <class F> Op pk_h2(const char *name, F) {
+    return also_in_mode(pk(name, packed_half2<F, false>(), {Type::pkf16, Type::pkf16, Type::pkf16}), packed_half2<F, true>());
+}
 template <class F> Op pk_h3(const char *name, F, u32 flags = 0) {
-    return pk(name, packed_half3<F>(), flags & kReadsDst ? std::vector<Type>{Type::pkf16, Type::pkf16, Type::pkf16}
-                                                         : std::vector<Type>{Type::pkf16, Type::pkf16, Type::pkf16, Type::pkf16}, flags);
+    return also_in_mode(pk(name, packed_half3<F, false>(), flags & kReadsDst ? std::vector<Type>{Type::pkf16, Type::pkf16, Type::pkf16}
+                                                         : std::vector<Type>{Type::pkf16, Type::pkf16, Type::pkf16, Type::pkf16}, flags), packed_half3<F, true>());
 }
 // min/max work on bits, so that NaN payloads survive.
-template <class F> Op pk_b2(const char *name, F) { return pk(name, [](LaneArgs &x) {
-    bool on = ieee(x);
-    halves(x, [&](int l, int s) { return u32(F{}(on, u16(x.src[0][l] >> s), u16(x.src[1][l] >> s))); });
-}, {Type::pkf16, Type::pkf16, Type::pkf16}); }
-template <class F> Op pk_b3(const char *name, F) { return pk(name, [](LaneArgs &x) {
-    halves(x, [&](int l, int s) { return u32(F{}(u16(x.src[0][l] >> s), u16(x.src[1][l] >> s), u16(x.src[2][l] >> s))); });
-}, {Type::pkf16, Type::pkf16, Type::pkf16, Type::pkf16}); }
+template <class F> Op pk_b2(const char *name, F) {
+    Lane lane = [](LaneArgs &x) {
+        bool on = ieee(x);
+        halves(x, [&](int l, int s) { return u32(F{}(on, u16(x.src[0][l] >> s), u16(x.src[1][l] >> s))); });
+    };
+    return also_in_mode(pk(name, lane, {Type::pkf16, Type::pkf16, Type::pkf16}), lane);
+}
+template <class F> Op pk_b3(const char *name, F) {
+    Lane lane = [](LaneArgs &x) {
+        halves(x, [&](int l, int s) { return u32(F{}(u16(x.src[0][l] >> s), u16(x.src[1][l] >> s), u16(x.src[2][l] >> s))); });
+    };
+    return also_in_mode(pk(name, lane, {Type::pkf16, Type::pkf16, Type::pkf16, Type::pkf16}), lane);
+}
 
 u32 usat(i32 v, bool clamp) { return clamp ? u32(v < 0 ? 0 : v > 0xffff ? 0xffff : v) : u32(v); }
 u32 isat(i32 v, bool clamp) { return u32(clamp ? (v < -0x8000 ? -0x8000 : v > 0x7fff ? 0x7fff : v) : v); }
@@ -202,7 +216,9 @@ i32 sx(u16 v) { return i16(v); }
 float mix_source(const LaneArgs &x, int k, int l) {
     const Inst *i = x.inst;
     u32 v = x.src[k][l];
-    float f = !(i->op_sel_hi >> k & 1) ? std::bit_cast<float>(v) : half_to_float((i->op_sel >> k & 1 ? v >> 16 : v) & 0xffff);
+    bool half = i->op_sel_hi >> k & 1;
+    float f = !half ? std::bit_cast<float>(v) : half_to_float((i->op_sel >> k & 1 ? v >> 16 : v) & 0xffff);
+    if (!(x.wave->mode >> (half ? 6 : 4) & 1) && std::fabs(f) < (half ? 0x1p-14f : 0x1p-126f)) f = std::copysign(0.0f, f);
     if (i->neg_hi >> k & 1) f = std::fabs(f); // neg_hi is |x| for these opcodes
     if (i->o[k + 1].modifiers & kAbs) f = std::fabs(f);
     if (i->neg_lo >> k & 1 || i->o[k + 1].modifiers & kNeg) f = -f;
@@ -210,14 +226,19 @@ float mix_source(const LaneArgs &x, int k, int l) {
 }
 float mix_clamp(const LaneArgs &x, float r) { return x.inst->flags & kClamp ? (r != r || r < 0 ? 0.0f : r > 1 ? 1.0f : r) : r; }
 void v_fma_mix_f32(LaneArgs &x) {
-    for (int l = 0; l < kLanes; ++l) f32::store(x.out, l, mix_clamp(x, std::fma(mix_source(x, 0, l), mix_source(x, 1, l), mix_source(x, 2, l))));
+    bool keep = x.wave->mode >> 5 & 1;
+    for (int l = 0; l < kLanes; ++l) {
+        float r = std::fma(mix_source(x, 0, l), mix_source(x, 1, l), mix_source(x, 2, l));
+        f32::store(x.out, l, mix_clamp(x, keep ? r : flush(r)));
+    }
 }
 template <bool High> void mix_f16(LaneArgs &x) {
     const u32 *old = x.wave->v[x.inst->o[0].index].lane;
     for (int l = 0; l < kLanes; ++l) {
         float a = mix_source(x, 0, l), b = mix_source(x, 1, l), c = mix_source(x, 2, l);
         float r = std::fma(a, b, c); // rounds to f32, then to half: LLVM selects it for fptrunc(fma)
-        u32 h = float_to_half(mix_clamp(x, r));
+        u32 h = float_to_half_in_mode(mix_clamp(x, r), x.wave->mode >> 2 & 3);
+        if (!(x.wave->mode >> 7 & 1) && !(h & 0x7c00)) h &= 0x8000;
         x.out[l] = High ? (old[l] & 0xffff) | h << 16 : (old[l] & 0xffff0000u) | h;
     }
 }
@@ -342,11 +363,11 @@ Table packed_opcodes() {
         pk("v_pk_mul_f32", packed_float2<decltype([](float a, float b) { return a * b; })>(), {D, D, D}),
         pk("v_pk_add_f32", packed_float2<decltype([](float a, float b) { return a + b; })>(), {D, D, D}),
         pk("v_pk_mov_b32", v_pk_mov_b32, {D, D, D}, kOwnModifiers),
-        pk("v_fma_mix_f32", v_fma_mix_f32, {F, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_fma_mixlo_f16", mix_f16<false>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
-        pk("v_fma_mixhi_f16", mix_f16<true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp),
+        pk("v_fma_mix_f32", v_fma_mix_f32, {F, F, F, F}, kOwnModifiers | kIntegerClamp | kKeepsDenormals),
+        pk("v_fma_mixlo_f16", mix_f16<false>, {I, F, F, F}, kOwnModifiers | kIntegerClamp | kKeepsDenormals),
+        pk("v_fma_mixhi_f16", mix_f16<true>, {I, F, F, F}, kOwnModifiers | kIntegerClamp | kKeepsDenormals),
         pk("v_dot2_f32_f16", v_dot2_f32_f16, {F, H, H, F}, 0, dot),
-        pk("v_dot2_f32_bf16", v_dot2_f32_bf16, {F, H, H, F}, 0, dot),
+        pk("v_dot2_f32_bf16", v_dot2_f32_bf16, {F, H, H, F}, kKeepsDenormals, dot),
         pk("v_dot4_f32_fp8_fp8", dot4_f8<4, 3, 4, 3>, {F, I, I, F}, 0, dot),
         pk("v_dot4_f32_fp8_bf8", dot4_f8<4, 3, 5, 2>, {F, I, I, F}, 0, dot),
         pk("v_dot4_f32_bf8_fp8", dot4_f8<5, 2, 4, 3>, {F, I, I, F}, 0, dot),
@@ -363,7 +384,7 @@ Table packed_opcodes() {
         pk("v_dot8_i32_iu4", dot_iu<4>, {I, I, I, I}, kOwnModifiers | kIntegerClamp),
         lanes("v_dot2c_f32_f16", v_dot2_f32_f16, {F, H, H}, kReadsDst, dot),
         lanes("v_dot2acc_f32_f16", v_dot2_f32_f16, {F, H, H}, kReadsDst, dot),
-        lanes("v_dot2c_f32_bf16", v_dot2_f32_bf16, {F, H, H}, kReadsDst, dot),
+        lanes("v_dot2c_f32_bf16", v_dot2_f32_bf16, {F, H, H}, kReadsDst | kKeepsDenormals, dot),
         lanes("v_dot2c_i32_i16", dot_int<16, true>, {I, P, P}, kReadsDst),
         lanes("v_dot4c_i32_i8", dot_int<8, true>, {I, I, I}, kReadsDst),
         lanes("v_dot8c_i32_i4", dot_int<4, true>, {I, I, I}, kReadsDst),

@@ -1,6 +1,8 @@
 // Scalar ALU opcodes (SOP1, SOP2, SOPC, SOPK). Source: CDNA3 and RDNA3/RDNA4 instruction set manuals, scalar instructions.
 #include <deque>
 
+#include <xmmintrin.h>
+
 #include "lanes.h"
 
 namespace hipemu {
@@ -139,6 +141,47 @@ const Inst *s_movrelsd_2_b32(Wave &w, const Inst *i) { // bits 9:0 of M0 for the
 
 Op salu(const char *name, Run run, std::vector<Type> types, u32 flags = 0) { return {name, Unit::salu, run, nullptr, std::move(types), flags}; }
 
+// MODE for one scalar float operation: host rounding while it lives, denormals of inputs and results.
+struct ScalarMode {
+    u32 mode, saved = 0;
+    bool special;
+    ScalarMode(const Wave &w, bool half) : mode(w.mode), special(w.special_mode) {
+        if (!special) return;
+        static const u32 rounding[4] = {0x0000, 0x4000, 0x2000, 0x6000}; // even, +inf, -inf, zero
+        saved = _mm_getcsr();
+        _mm_setcsr((saved & ~0x6000u) | rounding[half ? mode >> 2 & 3 : mode & 3]);
+    }
+    ~ScalarMode() { if (special) _mm_setcsr(saved); }
+    // The empty statements keep the compiler from moving arithmetic out of the object's life.
+    u32 in(u32 x) const {
+        x = !special || mode & 0x10 || x & 0x7f800000u ? x : x & 0x80000000u;
+        asm volatile("" : "+r"(x));
+        return x;
+    }
+    u32 in16(u32 x) const {
+        x = !special || mode & 0x40 || x & 0x7c00u ? x & 0xffff : x & 0x8000u;
+        asm volatile("" : "+r"(x));
+        return x;
+    }
+    u32 out(u32 x) const {
+        asm volatile("" : "+r"(x));
+        return !special || mode & 0x20 || x & 0x7f800000u ? x : x & 0x80000000u;
+    }
+    u32 half(float f) const {
+        u32 x = std::bit_cast<u32>(f);
+        asm volatile("" : "+r"(x));
+        return kept_half(float_to_half_in_mode(std::bit_cast<float>(x), special ? mode >> 2 & 3 : 0));
+    }
+    u32 kept_half(u32 h) const { return !special || mode & 0x80 || h & 0x7c00u ? h : h & 0x8000u; }
+};
+template <bool Half, class F> Op compare_float(const char *name, F) {
+    return {name, Unit::salu, [](Wave &w, const Inst *i) -> const Inst * {
+                ScalarMode m(w, Half);
+                auto source = [&](const Operand &o) { return Half ? m.in16(read32(w, o)) : m.in(read32(w, o)); };
+                w.scc = F{}(source(i->o[0]), source(i->o[1]));
+                return i + 1;
+            }, nullptr, {Type::b32, Type::b32}};
+}
 float bits_f(u32 x) { return std::bit_cast<float>(x); }
 u32 f_bits(float x) { return x == x ? std::bit_cast<u32>(x) : (std::bit_cast<u32>(x) == 0xffc00000u ? 0x7fc00000u : std::bit_cast<u32>(x)); }
 float sc_min(float a, float b) { return a != a ? b : b != b ? a : a == b ? bits_f(std::bit_cast<u32>(a) | std::bit_cast<u32>(b)) : a < b ? a : b; }
@@ -335,82 +378,87 @@ Table scalar_opcodes() {
     wrexec_pair(t, "s_and_not1_wrexec_b64", "s_and_not1_wrexec_b32", [](u64 s, u64 e) { return s & ~e; });
     // Scalar floating point (gfx11.5 and later).
     append(t, {
-        sop2<u32, u32, u32, keep>("s_add_f32", [](Wave &, u32 a, u32 b) { return f_bits(bits_f(a) + bits_f(b)); }),
-        sop2<u32, u32, u32, keep>("s_sub_f32", [](Wave &, u32 a, u32 b) { return f_bits(bits_f(a) - bits_f(b)); }),
-        sop2<u32, u32, u32, keep>("s_mul_f32", [](Wave &, u32 a, u32 b) { return f_bits(bits_f(a) * bits_f(b)); }),
-        sop2<u32, u32, u32, keep>("s_min_num_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_min(bits_f(a), bits_f(b))); }),
-        sop2<u32, u32, u32, keep>("s_max_num_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_max(bits_f(a), bits_f(b))); }),
-        sop1<u32, u32, keep>("s_cvt_f32_i32", [](Wave &, u32 a) { return f_bits(float(i32(a))); }),
-        sop1<u32, u32, keep>("s_cvt_f32_u32", [](Wave &, u32 a) { return f_bits(float(a)); }),
-        sop1<u32, u32, keep>("s_cvt_i32_f32", [](Wave &, u32 a) { return u32(float_to_i32(bits_f(a))); }),
-        sop1<u32, u32, keep>("s_cvt_u32_f32", [](Wave &, u32 a) { return float_to_u32(bits_f(a)); }),
-        sop1<u32, u32, keep>("s_cvt_f16_f32", [](Wave &, u32 a) { return float_to_half(bits_f(a)); }),
-        sop1<u32, u32, keep>("s_cvt_f32_f16", [](Wave &, u32 a) { return f_bits(half_to_float(a & 0xffff)); }),
-        sop1<u32, u32, keep>("s_cvt_hi_f32_f16", [](Wave &, u32 a) { return f_bits(half_to_float(a >> 16)); }),
-        sop2<u32, u32, u32, keep>("s_cvt_pk_rtz_f16_f32", [](Wave &, u32 a, u32 b) { return float_to_half_rtz(bits_f(a)) | float_to_half_rtz(bits_f(b)) << 16; }),
-        sop1<u32, u32, keep>("s_ceil_f32", [](Wave &, u32 a) { return f_bits(std::ceil(bits_f(a))); }),
-        sop1<u32, u32, keep>("s_floor_f32", [](Wave &, u32 a) { return f_bits(std::floor(bits_f(a))); }),
-        sop1<u32, u32, keep>("s_trunc_f32", [](Wave &, u32 a) { return f_bits(std::trunc(bits_f(a))); }),
-        sop1<u32, u32, keep>("s_rndne_f32", [](Wave &, u32 a) { return f_bits(std::nearbyint(bits_f(a))); }),
-        sop2<u32, u32, u32, keep>("s_add_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) + half_to_float(b & 0xffff)); }),
-        sop2<u32, u32, u32, keep>("s_sub_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) - half_to_float(b & 0xffff)); }),
-        sop2<u32, u32, u32, keep>("s_mul_f16", [](Wave &, u32 a, u32 b) { return float_to_half(half_to_float(a & 0xffff) * half_to_float(b & 0xffff)); }),
-        sop2<u32, u32, u32, keep>("s_min_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_min(bits_f(a), bits_f(b))); }),
-        sop2<u32, u32, u32, keep>("s_max_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_max(bits_f(a), bits_f(b))); }),
-        sop2<u32, u32, u32, keep>("s_minimum_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_minimum(bits_f(a), bits_f(b))); }),
-        sop2<u32, u32, u32, keep>("s_maximum_f32", [](Wave &, u32 a, u32 b) { return f_bits(sc_maximum(bits_f(a), bits_f(b))); }),
-        sop2<u32, u32, u32, keep>("s_min_num_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_min(hf(a), hf(b))); }),
-        sop2<u32, u32, u32, keep>("s_max_num_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_max(hf(a), hf(b))); }),
-        sop2<u32, u32, u32, keep>("s_minimum_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_minimum(hf(a), hf(b))); }),
-        sop2<u32, u32, u32, keep>("s_maximum_f16", [](Wave &, u32 a, u32 b) { return float_to_half(sc_maximum(hf(a), hf(b))); }),
-        sop1<u32, u32, keep>("s_ceil_f16", [](Wave &, u32 a) { return float_to_half(std::ceil(hf(a))); }),
-        sop1<u32, u32, keep>("s_floor_f16", [](Wave &, u32 a) { return float_to_half(std::floor(hf(a))); }),
-        sop1<u32, u32, keep>("s_trunc_f16", [](Wave &, u32 a) { return float_to_half(std::trunc(hf(a))); }),
-        sop1<u32, u32, keep>("s_rndne_f16", [](Wave &, u32 a) { return float_to_half(std::nearbyint(hf(a))); }),
+        sop2<u32, u32, u32, keep>("s_add_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(bits_f(m.in(a)) + bits_f(m.in(b)))); }),
+        sop2<u32, u32, u32, keep>("s_sub_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(bits_f(m.in(a)) - bits_f(m.in(b)))); }),
+        sop2<u32, u32, u32, keep>("s_mul_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(bits_f(m.in(a)) * bits_f(m.in(b)))); }),
+        sop2<u32, u32, u32, keep>("s_min_num_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_min(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop2<u32, u32, u32, keep>("s_max_num_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_max(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop1<u32, u32, keep>("s_cvt_f32_i32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(float(i32(a)))); }),
+        sop1<u32, u32, keep>("s_cvt_f32_u32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(float(a))); }),
+        sop1<u32, u32, keep>("s_cvt_i32_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return u32(float_to_i32(bits_f(m.in(a)))); }),
+        sop1<u32, u32, keep>("s_cvt_u32_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return float_to_u32(bits_f(m.in(a))); }),
+        sop1<u32, u32, keep>("s_cvt_f16_f32", [](Wave &w, u32 a) { ScalarMode m(w, true); return m.half(bits_f(m.in(a))); }),
+        sop1<u32, u32, keep>("s_cvt_f32_f16", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(half_to_float(m.in16(a)))); }),
+        sop1<u32, u32, keep>("s_cvt_hi_f32_f16", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(half_to_float(m.in16(a >> 16)))); }),
+        sop2<u32, u32, u32, keep>("s_cvt_pk_rtz_f16_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.kept_half(float_to_half_rtz(bits_f(m.in(a)))) | m.kept_half(float_to_half_rtz(bits_f(m.in(b)))) << 16; }),
+        sop1<u32, u32, keep>("s_ceil_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(std::ceil(bits_f(m.in(a))))); }),
+        sop1<u32, u32, keep>("s_floor_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(std::floor(bits_f(m.in(a))))); }),
+        sop1<u32, u32, keep>("s_trunc_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(std::trunc(bits_f(m.in(a))))); }),
+        sop1<u32, u32, keep>("s_rndne_f32", [](Wave &w, u32 a) { ScalarMode m(w, false); return m.out(f_bits(round_even(bits_f(m.in(a))))); }),
+        sop2<u32, u32, u32, keep>("s_add_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(half_to_float(m.in16(a)) + half_to_float(m.in16(b))); }),
+        sop2<u32, u32, u32, keep>("s_sub_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(half_to_float(m.in16(a)) - half_to_float(m.in16(b))); }),
+        sop2<u32, u32, u32, keep>("s_mul_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(half_to_float(m.in16(a)) * half_to_float(m.in16(b))); }),
+        sop2<u32, u32, u32, keep>("s_min_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_min(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop2<u32, u32, u32, keep>("s_max_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_max(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop2<u32, u32, u32, keep>("s_minimum_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_minimum(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop2<u32, u32, u32, keep>("s_maximum_f32", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, false); return m.out(f_bits(sc_maximum(bits_f(m.in(a)), bits_f(m.in(b))))); }),
+        sop2<u32, u32, u32, keep>("s_min_num_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(sc_min(hf(m.in16(a)), hf(m.in16(b)))); }),
+        sop2<u32, u32, u32, keep>("s_max_num_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(sc_max(hf(m.in16(a)), hf(m.in16(b)))); }),
+        sop2<u32, u32, u32, keep>("s_minimum_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(sc_minimum(hf(m.in16(a)), hf(m.in16(b)))); }),
+        sop2<u32, u32, u32, keep>("s_maximum_f16", [](Wave &w, u32 a, u32 b) { ScalarMode m(w, true); return m.half(sc_maximum(hf(m.in16(a)), hf(m.in16(b)))); }),
+        sop1<u32, u32, keep>("s_ceil_f16", [](Wave &w, u32 a) { ScalarMode m(w, true); return m.half(std::ceil(hf(m.in16(a)))); }),
+        sop1<u32, u32, keep>("s_floor_f16", [](Wave &w, u32 a) { ScalarMode m(w, true); return m.half(std::floor(hf(m.in16(a)))); }),
+        sop1<u32, u32, keep>("s_trunc_f16", [](Wave &w, u32 a) { ScalarMode m(w, true); return m.half(std::trunc(hf(m.in16(a)))); }),
+        sop1<u32, u32, keep>("s_rndne_f16", [](Wave &w, u32 a) { ScalarMode m(w, true); return m.half(round_even(hf(m.in16(a)))); }),
         salu("s_fmac_f16", [](Wave &w, const Inst *i) -> const Inst * {
-            write32(w, i->o[0], float_to_half(half_fma(hf(read32(w, i->o[1])), hf(read32(w, i->o[2])), hf(read32(w, i->o[0])))));
+            ScalarMode m(w, true);
+            auto source = [&](int k) { return hf(m.in16(read32(w, i->o[k]))); };
+            write32(w, i->o[0], m.half(half_fma(source(1), source(2), source(0))));
             return i + 1;
         }, {Type::f16, Type::f16, Type::f16}),
-        sopc<u32>("s_cmp_lt_f16", [](u32 a, u32 b) { return hf(a) < hf(b); }),
-        sopc<u32>("s_cmp_eq_f16", [](u32 a, u32 b) { return hf(a) == hf(b); }),
-        sopc<u32>("s_cmp_le_f16", [](u32 a, u32 b) { return hf(a) <= hf(b); }),
-        sopc<u32>("s_cmp_gt_f16", [](u32 a, u32 b) { return hf(a) > hf(b); }),
-        sopc<u32>("s_cmp_lg_f16", [](u32 a, u32 b) { return hf(a) < hf(b) || hf(a) > hf(b); }),
-        sopc<u32>("s_cmp_ge_f16", [](u32 a, u32 b) { return hf(a) >= hf(b); }),
-        sopc<u32>("s_cmp_o_f16", [](u32 a, u32 b) { return hf(a) == hf(a) && hf(b) == hf(b); }),
-        sopc<u32>("s_cmp_u_f16", [](u32 a, u32 b) { return hf(a) != hf(a) || hf(b) != hf(b); }),
-        sopc<u32>("s_cmp_nge_f16", [](u32 a, u32 b) { return !(hf(a) >= hf(b)); }),
-        sopc<u32>("s_cmp_nlg_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b) || hf(a) > hf(b)); }),
-        sopc<u32>("s_cmp_ngt_f16", [](u32 a, u32 b) { return !(hf(a) > hf(b)); }),
-        sopc<u32>("s_cmp_nle_f16", [](u32 a, u32 b) { return !(hf(a) <= hf(b)); }),
-        sopc<u32>("s_cmp_neq_f16", [](u32 a, u32 b) { return !(hf(a) == hf(b)); }),
-        sopc<u32>("s_cmp_nlt_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b)); }),
+        compare_float<true>("s_cmp_lt_f16", [](u32 a, u32 b) { return hf(a) < hf(b); }),
+        compare_float<true>("s_cmp_eq_f16", [](u32 a, u32 b) { return hf(a) == hf(b); }),
+        compare_float<true>("s_cmp_le_f16", [](u32 a, u32 b) { return hf(a) <= hf(b); }),
+        compare_float<true>("s_cmp_gt_f16", [](u32 a, u32 b) { return hf(a) > hf(b); }),
+        compare_float<true>("s_cmp_lg_f16", [](u32 a, u32 b) { return hf(a) < hf(b) || hf(a) > hf(b); }),
+        compare_float<true>("s_cmp_ge_f16", [](u32 a, u32 b) { return hf(a) >= hf(b); }),
+        compare_float<true>("s_cmp_o_f16", [](u32 a, u32 b) { return hf(a) == hf(a) && hf(b) == hf(b); }),
+        compare_float<true>("s_cmp_u_f16", [](u32 a, u32 b) { return hf(a) != hf(a) || hf(b) != hf(b); }),
+        compare_float<true>("s_cmp_nge_f16", [](u32 a, u32 b) { return !(hf(a) >= hf(b)); }),
+        compare_float<true>("s_cmp_nlg_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b) || hf(a) > hf(b)); }),
+        compare_float<true>("s_cmp_ngt_f16", [](u32 a, u32 b) { return !(hf(a) > hf(b)); }),
+        compare_float<true>("s_cmp_nle_f16", [](u32 a, u32 b) { return !(hf(a) <= hf(b)); }),
+        compare_float<true>("s_cmp_neq_f16", [](u32 a, u32 b) { return !(hf(a) == hf(b)); }),
+        compare_float<true>("s_cmp_nlt_f16", [](u32 a, u32 b) { return !(hf(a) < hf(b)); }),
         salu("s_fmac_f32", [](Wave &w, const Inst *i) -> const Inst * {
-            write32(w, i->o[0], f_bits(std::fma(bits_f(read32(w, i->o[1])), bits_f(read32(w, i->o[2])), bits_f(read32(w, i->o[0])))));
+            ScalarMode m(w, false);
+            write32(w, i->o[0], m.out(f_bits(std::fma(bits_f(m.in(read32(w, i->o[1]))), bits_f(m.in(read32(w, i->o[2]))), bits_f(m.in(read32(w, i->o[0])))))));
             return i + 1;
         }, {Type::f32, Type::f32, Type::f32}),
         salu("s_fmamk_f32", [](Wave &w, const Inst *i) -> const Inst * {
-            write32(w, i->o[0], f_bits(std::fma(bits_f(read32(w, i->o[1])), bits_f(read32(w, i->o[2])), bits_f(read32(w, i->o[3])))));
+            ScalarMode m(w, false);
+            write32(w, i->o[0], m.out(f_bits(std::fma(bits_f(m.in(read32(w, i->o[1]))), bits_f(m.in(read32(w, i->o[2]))), bits_f(m.in(read32(w, i->o[3])))))));
             return i + 1;
         }, {Type::f32, Type::f32, Type::f32, Type::f32}),
         salu("s_fmaak_f32", [](Wave &w, const Inst *i) -> const Inst * {
-            write32(w, i->o[0], f_bits(std::fma(bits_f(read32(w, i->o[1])), bits_f(read32(w, i->o[2])), bits_f(read32(w, i->o[3])))));
+            ScalarMode m(w, false);
+            write32(w, i->o[0], m.out(f_bits(std::fma(bits_f(m.in(read32(w, i->o[1]))), bits_f(m.in(read32(w, i->o[2]))), bits_f(m.in(read32(w, i->o[3])))))));
             return i + 1;
         }, {Type::f32, Type::f32, Type::f32, Type::f32}),
-        sopc<u32>("s_cmp_lt_f32", [](u32 a, u32 b) { return bits_f(a) < bits_f(b); }),
-        sopc<u32>("s_cmp_eq_f32", [](u32 a, u32 b) { return bits_f(a) == bits_f(b); }),
-        sopc<u32>("s_cmp_le_f32", [](u32 a, u32 b) { return bits_f(a) <= bits_f(b); }),
-        sopc<u32>("s_cmp_gt_f32", [](u32 a, u32 b) { return bits_f(a) > bits_f(b); }),
-        sopc<u32>("s_cmp_lg_f32", [](u32 a, u32 b) { return bits_f(a) < bits_f(b) || bits_f(a) > bits_f(b); }),
-        sopc<u32>("s_cmp_ge_f32", [](u32 a, u32 b) { return bits_f(a) >= bits_f(b); }),
-        sopc<u32>("s_cmp_o_f32", [](u32 a, u32 b) { return bits_f(a) == bits_f(a) && bits_f(b) == bits_f(b); }),
-        sopc<u32>("s_cmp_u_f32", [](u32 a, u32 b) { return bits_f(a) != bits_f(a) || bits_f(b) != bits_f(b); }),
-        sopc<u32>("s_cmp_nge_f32", [](u32 a, u32 b) { return !(bits_f(a) >= bits_f(b)); }),
-        sopc<u32>("s_cmp_nlg_f32", [](u32 a, u32 b) { return !(bits_f(a) < bits_f(b) || bits_f(a) > bits_f(b)); }),
-        sopc<u32>("s_cmp_ngt_f32", [](u32 a, u32 b) { return !(bits_f(a) > bits_f(b)); }),
-        sopc<u32>("s_cmp_nle_f32", [](u32 a, u32 b) { return !(bits_f(a) <= bits_f(b)); }),
-        sopc<u32>("s_cmp_neq_f32", [](u32 a, u32 b) { return !(bits_f(a) == bits_f(b)); }),
-        sopc<u32>("s_cmp_nlt_f32", [](u32 a, u32 b) { return !(bits_f(a) < bits_f(b)); }),
+        compare_float<false>("s_cmp_lt_f32", [](u32 a, u32 b) { return bits_f(a) < bits_f(b); }),
+        compare_float<false>("s_cmp_eq_f32", [](u32 a, u32 b) { return bits_f(a) == bits_f(b); }),
+        compare_float<false>("s_cmp_le_f32", [](u32 a, u32 b) { return bits_f(a) <= bits_f(b); }),
+        compare_float<false>("s_cmp_gt_f32", [](u32 a, u32 b) { return bits_f(a) > bits_f(b); }),
+        compare_float<false>("s_cmp_lg_f32", [](u32 a, u32 b) { return bits_f(a) < bits_f(b) || bits_f(a) > bits_f(b); }),
+        compare_float<false>("s_cmp_ge_f32", [](u32 a, u32 b) { return bits_f(a) >= bits_f(b); }),
+        compare_float<false>("s_cmp_o_f32", [](u32 a, u32 b) { return bits_f(a) == bits_f(a) && bits_f(b) == bits_f(b); }),
+        compare_float<false>("s_cmp_u_f32", [](u32 a, u32 b) { return bits_f(a) != bits_f(a) || bits_f(b) != bits_f(b); }),
+        compare_float<false>("s_cmp_nge_f32", [](u32 a, u32 b) { return !(bits_f(a) >= bits_f(b)); }),
+        compare_float<false>("s_cmp_nlg_f32", [](u32 a, u32 b) { return !(bits_f(a) < bits_f(b) || bits_f(a) > bits_f(b)); }),
+        compare_float<false>("s_cmp_ngt_f32", [](u32 a, u32 b) { return !(bits_f(a) > bits_f(b)); }),
+        compare_float<false>("s_cmp_nle_f32", [](u32 a, u32 b) { return !(bits_f(a) <= bits_f(b)); }),
+        compare_float<false>("s_cmp_neq_f32", [](u32 a, u32 b) { return !(bits_f(a) == bits_f(b)); }),
+        compare_float<false>("s_cmp_nlt_f32", [](u32 a, u32 b) { return !(bits_f(a) < bits_f(b)); }),
     });
     // Constants of the floating-point rows are floats of their width.
     for (Op &row : t) {

@@ -39,7 +39,7 @@ u32 encode(Narrow n, float x, bool saturate, i64 random) {
     if (a > 0) (void)std::frexp(a, &e);
     int exponent = std::max(e - 1, 1 - bias);
     double scaled = std::ldexp(a, M - exponent);
-    double whole = random >= 0 ? std::floor(scaled + double(random) / 4294967296.0) : std::nearbyint(scaled);
+    double whole = random >= 0 ? std::floor(scaled + double(random) / 4294967296.0) : round_even(scaled);
     double value = std::ldexp(whole, exponent - M);
     if (value > largest) return sign | most;
     if (value == 0) return sign;

@@ -49,39 +49,66 @@ u32 type_bits(Type t) {
     }
 }
 
-// Rounding and denormals of this instruction for the host's float unit.
-struct HostFloat {
-    u32 saved = 0;
-    bool changed = false;
-    HostFloat(const Wave &w, const Inst *i) {
-        if (!w.special_mode) return;
-        bool wide = false, is_float = false;
-        for (Type t : i->op->types) {
-            wide |= t == Type::f64 || t == Type::f16 || t == Type::pkf16;
-            is_float |= wide || t == Type::f32 || t == Type::pkf32 || t == Type::bf16;
+// Types of the value sources, in order.
+void source_types(const Op &op, Type (&type)[3]) {
+    int n = 0;
+    for (Type &t : type) t = Type::b32;
+    for (size_t k = 1; k < op.types.size() && n < 3; ++k)
+        if (op.types[k] != Type::mask) type[n++] = op.types[k];
+    if ((op.flags & kReadsDst) && n < 3) type[n] = op.types[0];
+}
+
+bool is_wide_or_half(Type t) { return t == Type::f64 || t == Type::f16 || t == Type::pkf16; } // share one field of MODE
+bool is_single(Type t) { return t == Type::f32 || t == Type::pkf32; }
+
+// MODE's denormal bits for a type: 1 inputs are kept, 2 outputs are kept.
+u32 denormals(const Wave &w, Type t) { return is_single(t) ? w.mode >> 4 & 3 : is_wide_or_half(t) ? w.mode >> 6 & 3 : 3; }
+
+void flush_denormals(Type t, u32 *row) {
+    for (int l = 0; l < kLanes; ++l) {
+        if (t == Type::f16) row[l] &= row[l] & 0x7c00 ? ~0u : 0xffff8000u;
+        else if (t == Type::pkf16) row[l] &= (row[l] & 0x7c00 ? 0xffffu : 0x8000u) | (row[l] & 0x7c000000u ? 0xffff0000u : 0x80000000u);
+        else if (t == Type::f64) {
+            u32 keep = row[l + kLanes] & 0x7ff00000u ? ~0u : 0;
+            row[l] &= keep;
+            row[l + kLanes] &= keep | 0x80000000u;
+        } else {
+            row[l] &= row[l] & 0x7f800000u ? ~0u : 0x80000000u;
+            if (t == Type::pkf32) row[l + kLanes] &= row[l + kLanes] & 0x7f800000u ? ~0u : 0x80000000u;
         }
-        if (!is_float) return;
-        static const u32 rounding[4] = {0x0000, 0x4000, 0x2000, 0x6000}; // even, +inf, -inf, zero
-        u32 round = wide ? w.mode >> 2 & 3 : w.mode & 3, denormal = wide ? w.mode >> 6 & 3 : w.mode >> 4 & 3;
-        bool half = false;
-        for (Type t : i->op->types) half |= t == Type::f16 || t == Type::pkf16;
-        // v_cvt_f16_f32 and v_cvt_f32_f16 honour the mode themselves.
-        if (half && (round || denormal != 3) && !(i->op->flags & kOwnModifiers) && i->op->info != kOwnRounding)
-            unimplemented(i, "half-precision arithmetic with this rounding or denormal mode");
-        saved = _mm_getcsr();
-        u32 flush = (denormal & 1 ? 0 : 0x0040) | (denormal & 2 ? 0 : 0x8000); // inputs, outputs
-        _mm_setcsr((saved & ~0xe040u) | rounding[round] | flush);
-        changed = true;
     }
-    ~HostFloat() { if (changed) _mm_setcsr(saved); }
-};
+}
+
+// The lane function in a mode that is not the default one: denormal inputs and outputs, then the host's rounding.
+[[gnu::noinline]] void call_in_mode(const Wave &w, const Inst *i, LaneArgs &x, Pairs *tmp) {
+    static const u32 rounding[4] = {0x0000, 0x4000, 0x2000, 0x6000}; // even, +inf, -inf, zero
+    const Op &op = *i->op;
+    Type result = op.types.empty() ? Type::none : op.types[0], type[3];
+    bool flushes = !(op.flags & kKeepsDenormals);
+    source_types(op, type);
+    for (int k = 0; k < i->n && flushes; ++k) {
+        if (denormals(w, type[k]) & 1) continue;
+        if (x.src[k] != tmp[k].lane) std::memcpy(tmp[k].lane, x.src[k], type_bits(type[k]) == 64 ? sizeof(Pairs) : sizeof(Row));
+        flush_denormals(type[k], tmp[k].lane);
+        x.src[k] = tmp[k].lane;
+    }
+    bool single = is_single(result) || (!is_wide_or_half(result) && is_single(type[0]));
+    u32 round = is_wide_or_half(result) ? w.mode >> 2 & 3 : single ? w.mode & 3 : 0;
+    bool half = result == Type::f16 || result == Type::pkf16;
+    if (half && round && !op.in_mode) unimplemented(i, "half-precision arithmetic with this rounding mode");
+    u32 saved = _mm_getcsr();
+    _mm_setcsr((saved & ~0x6000u) | rounding[round]);
+    (half && round ? op.in_mode : i->lane)(x);
+    _mm_setcsr(saved);
+    if (flushes && !(denormals(w, result) & 2)) flush_denormals(result, x.out);
+}
 
 } // namespace
 
 namespace {
 
 // Sources in, results and masks in `x`; nothing is written yet.
-inline void compute(Wave &w, const Inst *i, u64 exec, Pairs &out, LaneArgs &x) {
+template <bool AnyMode> inline void compute(Wave &w, const Inst *i, u64 exec, Pairs &out, LaneArgs &x) {
     Pairs tmp[3];
     x.out = out.lane;
     x.exec = exec;
@@ -93,7 +120,8 @@ inline void compute(Wave &w, const Inst *i, u64 exec, Pairs &out, LaneArgs &x) {
     case 2: x.src[1] = fetch(w, i->o[2], tmp[1]); [[fallthrough]];
     case 1: x.src[0] = fetch(w, i->o[1], tmp[0]);
     }
-    i->lane(x);
+    if (AnyMode && w.special_mode) call_in_mode(w, i, x, tmp);
+    else i->lane(x);
 }
 
 inline void commit(Wave &w, const Inst *i, u64 exec, const Pairs &out) {
@@ -115,7 +143,7 @@ const Inst *run_vector(Wave &w, const Inst *i) {
         return i + 1;
     }
     Pairs out;
-    compute(w, i, exec, out, x);
+    compute<false>(w, i, exec, out, x);
     commit(w, i, exec, out);
     finish_masks(w, i, x, exec);
     return i + 1;
@@ -129,14 +157,8 @@ const Inst *run_dual(Wave &w, const Inst *i) {
     if (x->run == run_missing || y->run == run_missing) return run_missing(w, i);
     Pairs out[2];
     LaneArgs args;
-    {
-        HostFloat host(w, x);
-        compute(w, x, exec, out[0], args);
-    }
-    {
-        HostFloat host(w, y);
-        compute(w, y, exec, out[1], args);
-    }
+    compute<true>(w, x, exec, out[0], args);
+    compute<true>(w, y, exec, out[1], args);
     commit(w, x, exec, out[0]);
     commit(w, y, exec, out[1]);
     return i + 1;
@@ -153,12 +175,8 @@ const Inst *run_vector_modified(Wave &w, const Inst *i) {
     x.wave = &w;
     x.inst = i;
     x.mask_in = i->o[5].kind != Kind::none ? read_mask(w, i->o[5]) : 0;
-    // Types of value sources, in order.
-    Type source_type[3] = {Type::b32, Type::b32, Type::b32};
-    int n = 0;
-    for (size_t k = 1; k < op.types.size() && n < 3; ++k)
-        if (op.types[k] != Type::mask) source_type[n++] = types[k];
-    if ((op.flags & kReadsDst) && n < 3) source_type[n] = types[0];
+    Type source_type[3];
+    source_types(op, source_type);
     u64 write = exec;
     for (int k = 0; k < i->n; ++k) {
         Operand o = i->o[k + 1];
@@ -212,18 +230,23 @@ const Inst *run_vector_modified(Wave &w, const Inst *i) {
             for (int l = 0; l < kLanes; ++l) signs[l] = (signs[l] & keep) ^ flip;
         }
     }
-    {
-        HostFloat host(w, i);
-        if (write) i->lane(x);
+    if (write) {
+        if (w.special_mode) call_in_mode(w, i, x, tmp);
+        else i->lane(x);
     }
     Type d = types[0];
     u32 bits = type_bits(d);
     if (i->o[0].kind == Kind::vgpr) {
-        if (i->omod || ((i->flags & kClamp) && !(op.flags & kIntegerClamp))) {
+        // The manuals: output modifiers are ignored when output denormals are kept or IEEE mode is on, otherwise they flush.
+        bool omod = i->omod && !(denormals(w, d) & 2) && !((w.mode & kIeee) && w.group->target->generation < Generation::gfx12);
+        if (omod || ((i->flags & kClamp) && !(op.flags & kIntegerClamp))) {
             float scale = i->omod == 1 ? 2.0f : i->omod == 2 ? 4.0f : i->omod == 3 ? 0.5f : 1.0f;
             bool clamp = (i->flags & kClamp) != 0, zero_nan = (w.mode & kDx10Clamp) || w.group->target->generation >= Generation::gfx12;
             auto finish = [&](auto v) {
-                if (i->omod) v *= scale;
+                if (omod) {
+                    v *= scale;
+                    if (v == 0) v = 0; // not -0
+                }
                 if (clamp) {
                     if (v != v) v = zero_nan ? 0 : v;
                     else v = v < 0 ? 0 : v > 1 ? 1 : v;
@@ -237,6 +260,7 @@ const Inst *run_vector_modified(Wave &w, const Inst *i) {
                 else if (d == Type::f64) f64::store(out.lane, l, finish(f64::load(out.lane, l)));
                 else unimplemented(i, "clamp or omod of this type");
             }
+            if (omod) flush_denormals(d, out.lane);
         }
         u32 to = i->o[0].index;
         if (w.index_mode & 8) to = (to + (w.s[kM0] & 0xff)) & 511;
@@ -328,12 +352,11 @@ const Inst *run_packed(Wave &w, const Inst *i) {
             unimplemented(i, "op_sel or neg on this operand");
         }
     }
-    {
-        HostFloat host(w, i);
-        i->lane(x);
-    }
+    if (w.special_mode) call_in_mode(w, i, x, tmp);
+    else i->lane(x);
     if ((i->flags & kClamp) && !(i->op->flags & kIntegerClamp)) {
-        auto clamp = [](float v) { return v != v ? 0.0f : v < 0 ? 0.0f : v > 1 ? 1.0f : v == 0 ? 0.0f : v; };
+        bool zero_nan = (w.mode & kDx10Clamp) || w.group->target->generation >= Generation::gfx12;
+        auto clamp = [&](float v) { return v != v ? (zero_nan ? 0.0f : v) : v < 0 ? 0.0f : v > 1 ? 1.0f : v == 0 ? 0.0f : v; };
         for (int l = 0; l < kLanes; ++l) {
             switch (i->op->types[0]) {
             case Type::pkf32: f32::store(out.lane, l + kLanes, clamp(f32::load(out.lane, l + kLanes))); [[fallthrough]];
