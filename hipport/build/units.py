@@ -156,6 +156,10 @@ def _defines_kernel(tree: Tree, unit: Unit, patterns: Sequence[str]) -> bool:
                 )
                 if head:
                     names.add(head[1])
+            # A macro whose first parameter is the kernel's name, and what it is used with.
+            for macro in re.finditer(r"#define[ \t]+(\w+)\([ \t]*(\w+)[^)]*\)(?:[^\n]*\\\r?\n)*[^\n]*", text):
+                if re.search(rf"__global__\b[^;{{]*\b{macro[2]}[ \t]*\(", macro[0]):
+                    names.update(re.findall(rf"\b{macro[1]}\(\s*(\w+)", text))
     return any(fnmatchcase(name, pattern) or pattern in name for name in names for pattern in patterns)
 
 

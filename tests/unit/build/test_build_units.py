@@ -172,6 +172,16 @@ def test_kernels_choose_units_also_through_headers_and_attributes(tmp_path: Path
     assert set(units_of(tmp_path, files, kernels=("k",))) == {"a.cu", "b.cu"}  # contained in softmax_kernel too
 
 
+def test_kernels_that_a_macro_defines_choose_units(tmp_path: Path) -> None:
+    """FlashAttention defines its kernels so."""
+    files = {
+        "a.cu": "#define DEFINE(name, ...) \\\ntemplate <__VA_ARGS__> \\\n__global__ void name(int n)\n"
+        "DEFINE(flash_kernel, bool A) { f(n); }\n",
+        "b.cu": KERNEL,
+    }
+    assert set(units_of(tmp_path, files, kernels=("flash",))) == {"a.cu"}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"units": ("nope*",)}, "no unit matches 'nope*'"), ({"kernels": ("nope",)}, "no unit reaches a kernel")],
