@@ -38,6 +38,48 @@ The same output is right for both sizes.
 
 Lanes that take no part in a shuffle deliver 0, where CUDA leaves the value undefined. Masks are never widened to 64
 bits. With `HIPPORT_CHECK_MASKS` defined, a call whose mask misses the caller or names absent lanes of the block traps.
+Results are those of CUDA, bit for bit: no operation changes its order.
+
+## The model native64
+
+Asked for with `--warp-model native64`, in `hipport.toml`, or by a comment `hipport: warp-model native64` in a file,
+above a function or in it. Two constructs are rewritten for whole wavefronts, each where it is proved that no bit of any
+result changes (HP242, HP243); everything else is as in logical32, and HP219 names the obligation that failed.
+
+| construct | output | cost on CDNA |
+|---|---|---|
+| integer reduction, handed on by the first lane | `hipport::native_reduce_*`: 64 lanes, DPP moves | 8; 26 for 64 bits |
+| votes counted per warp, handed on by the first lane | `hipport::native_count`: 64 lanes | 2 |
+| array of partial results, number of warps | half of it: `hipport::native_warps` | 0 |
+| butterfly of an integer over all 32 lanes | `hipport::warp_reduce_*`: DPP moves, a swizzle | 7; 21 for 64 bits |
+| floats, scans, per-warp results, partial masks | as in logical32 | |
+
+Instructions per wavefront of kernels over blocks of 256 threads on gfx942, from the emulator
+(`benchmarks/warp_models.py`):
+
+| kernel | logical32 | native64 | saved |
+|---|---|---|---|
+| sum of int | 72.0 | 60.8 | 16% |
+| maximum of unsigned | 79.0 | 60.8 | 23% |
+| sum of long long | 98.0 | 79.0 | 19% |
+| or of unsigned long long | 95.5 | 67.0 | 30% |
+| count of votes, atomic | 51.0 | 36.0 | 29% |
+| `__reduce_add_sync`, atomic | 81.0 | 52.0 | 36% |
+
+## The model padded
+
+Chosen the same way per file, and by itself where warps of one wavefront would wait for each other (HP241). Every CUDA
+warp has a wavefront of its own; warp functions are those of logical32 in a wavefront whose upper half has left.
+
+| construct | output | cost on CDNA |
+|---|---|---|
+| launch `<<<grid, block>>>` | `hipport::padded_block(block)`: twice the threads | half of the lanes idle |
+| kernel | starts with `if (hipport::is_padding()) return;` | 3 |
+| `threadIdx`, `blockDim` | `hipport::thread_index()`, `hipport::block_dim()` | 3 |
+| `__launch_bounds__(n)` | `hipport::padded_threads(n)` | 0 |
+| named barriers | per wavefront, that is per CUDA warp | 10, and waiting |
+
+## What is reported
 
 What AMD hardware cannot do is scheduling lanes of a wavefront on their own. Code that relies on it is reported:
 

@@ -162,21 +162,6 @@ def device_property(parsed: ParsedFile, context: Context) -> Iterator[Change | F
         yield context.change([context.edit(Span(begin, end), "hipport::warp_size")], findings=[finding])
 
 
-def model(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
-    """Say that the model native64 is not carried out."""
-    if context.pass_number != 1 or context.options.warp_model != "native64":
-        return
-    for start, name in parsed.scan.identifiers:
-        if (name in _NAMES or name == b"warpSize") and _is_cuda(parsed, context, start, name):
-            yield context.report(
-                start,
-                f"the warp model {context.options.warp_model} is not carried out here: "
-                "warp functions and warpSize follow logical32, which is right on every target",
-                subject="warp model",
-            )
-            return
-
-
 def declares_warp_size(parsed: ParsedFile) -> bool:
     """The file has a constant, parameter or macro ``warpSize`` of its own."""
     return bool(_OWN_WARP_SIZE.search(parsed.data))
