@@ -149,6 +149,38 @@ class TestCubWarpPrimitives:
         assert "hipcub::WarpReduce<int>;" in port(text, warp_model="native64").output.decode()
 
 
+class TestWarpTransposingLoads:
+    """10: hipCUB asserts that the block is a multiple of the wavefront."""
+
+    @pytest.mark.parametrize("name", ["BLOCK_LOAD_WARP_TRANSPOSE", "BLOCK_STORE_WARP_TRANSPOSE_TIMESLICED"])
+    def test_renamed_and_reported(self, name: str) -> None:
+        kind = "BlockLoad" if "LOAD" in name else "BlockStore"
+        result = port(f"#include <cub/cub.cuh>\nusing L = cub::{kind}<float, 32, 4, cub::{name}>;\n")
+        assert f"hipcub::{kind}<float, 32, 4, hipcub::{name}>".encode() in result.output
+        (found,) = [d for d in result.diagnostics if d.id == "HP715"]
+        assert found.severity.needs_person
+        assert "multiple of the wavefront" in found.message
+
+    def test_the_plain_variants_are_no_hazard(self) -> None:
+        text = "#include <cub/cub.cuh>\nusing L = cub::BlockLoad<float, 32, 4, cub::BLOCK_LOAD_TRANSPOSE>;\n"
+        result = port(text)
+        assert b"hipcub::BlockLoad<float, 32, 4, hipcub::BLOCK_LOAD_TRANSPOSE>" in result.output
+        assert result.diagnostics == ()
+
+
+class TestCuteAtoms:
+    """20: an atom of NVIDIA's tensor cores in CuTe code that no pack knows."""
+
+    def test_refused_by_name(self) -> None:
+        text = "#include <cute/tensor.hpp>\nusing A = cute::MMA_Atom<cute::SM80_16x8x16_F32F16F16F32_TN>;\n"
+        result = port(text)
+        assert result.output == text.encode()
+        assert ("HP911", "SM80_16x8x16_F32F16F16F32_TN") in {(d.id, d.subject) for d in result.diagnostics}
+
+    def test_a_name_of_the_program(self) -> None:
+        assert port("#define SM80_TILE 16\nint a[SM80_TILE], SM80x;\n").diagnostics == ()
+
+
 class TestLibraryNames:
     """Names that looked without counterpart and have one."""
 

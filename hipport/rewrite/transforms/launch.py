@@ -69,18 +69,24 @@ def launch_bounds(parsed: ParsedFile, context: Context) -> Iterator[Change | Fin
 
 def macro_launches(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """``kernel<<<grid, block, shared, stream>>>(...)`` becomes ``hipLaunchKernelGGL(kernel, ...)``."""
+    for fragment, root, found in _launches(parsed, context):
+        if inside_error(found["root"][0]):
+            yield context.report(
+                root.start, "a kernel launch is kept: the text around it does not parse", subject="<<<"
+            )
+        else:
+            yield _macro_launch(parsed, context, fragment, found)
+
+
+def _launches(parsed: ParsedFile, context: Context) -> Iterator[tuple[Fragment, Span, dict[str, list[Node]]]]:
+    """Launches in shared text: where they are parsed, their bytes, and the captures of the query."""
     query = compile_query(_LAUNCH)
     for fragment in parsed.fragments():
         for _, found in matches(query, fragment.root):
             root = fragment.span(found["root"][0])
-            if root.start < fragment.limits.start or root.end > fragment.limits.end or not context.shared(root.start):
-                continue
-            if inside_error(found["root"][0]):
-                yield context.report(
-                    root.start, "a kernel launch is kept: the text around it does not parse", subject="<<<"
-                )
-                continue
-            yield _macro_launch(parsed, context, fragment, found)
+            inside = fragment.limits.start <= root.start and root.end <= fragment.limits.end
+            if inside and context.shared(root.start):
+                yield fragment, root, found
 
 
 def _macro_launch(parsed: ParsedFile, context: Context, fragment: Fragment, found: dict[str, list[Node]]) -> Change:
@@ -170,16 +176,11 @@ def _requests(parsed: ParsedFile) -> Iterator[tuple[int, bytes]]:
 
 def device_launches(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Kernels launched, and work waited for, by device code: HIP has no dynamic parallelism."""
-    query = compile_query(_LAUNCH)
-    for fragment in parsed.fragments():
-        for _, found in matches(query, fragment.root):
-            root = fragment.span(found["root"][0])
-            if root.start < fragment.limits.start or root.end > fragment.limits.end or not context.shared(root.start):
-                continue
-            if runs_on_device(parsed, fragment, found["root"][0]):
-                yield context.report(
-                    root.start,
-                    "a kernel is launched by device code (dynamic parallelism): HIP launches from the host only",
-                    severity=Severity.ERROR,
-                    subject="<<<",
-                )
+    for fragment, root, found in _launches(parsed, context):
+        if runs_on_device(parsed, fragment, found["root"][0]):
+            yield context.report(
+                root.start,
+                "a kernel is launched by device code (dynamic parallelism): HIP launches from the host only",
+                severity=Severity.ERROR,
+                subject="<<<",
+            )
