@@ -1,4 +1,4 @@
-"""The tile table exists twice, for the compiler and for Python's host side; both must agree and fit the LDS."""
+"""The tile table as Python reads it and as the compiler does; every tile fits the LDS."""
 
 from __future__ import annotations
 
