@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import pytest
+from ptx_model import clamp, model_bfe, model_bfi, model_dot, model_fns, model_lop3, model_prmt, model_shf, signed, wrap
 
 from hipport.core.files import include_root
 from hipport.sdk import find_sdk
@@ -160,22 +161,6 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., int | float]
     return run
 
 
-def signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value
-
-
-def wrap(value: int, kind: str) -> int:
-    bits = int(kind[1:])
-    return signed(value, bits) if kind[0] == "s" else value & ((1 << bits) - 1)
-
-
-def clamp(value: int, kind: str) -> int:
-    bits = int(kind[1:])
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
-    return max(low, min(high, value))
-
-
 def integers(rng: random.Random, kind: str, count: int) -> Iterator[int]:
     bits = int(kind[1:])
     special = [0, 1, 2, -1, -2, 1 << (bits - 1), (1 << (bits - 1)) - 1, 0x0F0F0F0F, 3 << (bits - 2)]
@@ -184,45 +169,6 @@ def integers(rng: random.Random, kind: str, count: int) -> Iterator[int]:
             rng.choice(special) if i % 4 == 0 else rng.getrandbits(bits) >> (rng.randrange(bits) if i % 3 == 0 else 0)
         )
         yield wrap(value, kind)
-
-
-def model_bfe(a: int, position: int, length: int, kind: str) -> int:
-    """PTX ISA 9.7.1.19, the pseudocode bit by bit."""
-    bits = int(kind[1:])
-    raw, pos, n = a & ((1 << bits) - 1), position & 0xFF, length & 0xFF
-    sign = 0 if kind[0] == "u" or n == 0 else (raw >> min(pos + n - 1, bits - 1)) & 1
-    result = 0
-    for i in range(bits):
-        bit = (raw >> (pos + i)) & 1 if i < n and pos + i < bits else sign
-        result |= bit << i
-    return wrap(result, kind)
-
-
-def model_prmt(a: int, b: int, selector: int, mode: str) -> int:
-    """PTX ISA 9.7.8.7, with the tables of the modes."""
-    table = {
-        "_f4e": [(3, 2, 1, 0), (4, 3, 2, 1), (5, 4, 3, 2), (6, 5, 4, 3)],
-        "_b4e": [(5, 6, 7, 0), (6, 7, 0, 1), (7, 0, 1, 2), (0, 1, 2, 3)],
-        "_rc8": [(0, 0, 0, 0), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)],
-        "_ecl": [(3, 2, 1, 0), (3, 2, 1, 1), (3, 2, 2, 2), (3, 3, 3, 3)],
-        "_ecr": [(0, 0, 0, 0), (1, 1, 1, 0), (2, 2, 1, 0), (3, 2, 1, 0)],
-        "_rc16": [(1, 0, 1, 0), (3, 2, 3, 2), (1, 0, 1, 0), (3, 2, 3, 2)],
-    }
-    data = [(a >> (8 * i)) & 0xFF for i in range(4)] + [(b >> (8 * i)) & 0xFF for i in range(4)]
-    result = 0
-    for i in range(4):
-        nibble = (selector >> (4 * i)) & 15 if not mode else table[mode][selector & 3][3 - i]
-        byte = data[nibble & 7]
-        if not mode and nibble & 8:
-            byte = 0xFF if byte & 0x80 else 0
-        result |= byte << (8 * i)
-    return result
-
-
-def model_shf(a: int, b: int, c: int, side: str, mode: str) -> int:
-    n = min(c, 32) if mode == "clamp" else c & 31
-    both = b << 32 | a
-    return (both << n >> 32 if side == "l" else both >> n) & 0xFFFFFFFF
 
 
 def test_bit_fields_and_shifts(call: Callable[..., int]) -> None:
@@ -240,12 +186,7 @@ def test_bit_fields_and_shifts(call: Callable[..., int]) -> None:
             if kind[0] == "u":
                 assert call(f"shl_{kind}", a, amount) == wrap(a << min(amount, bits), kind)
                 b = rng.getrandbits(bits)
-                expected = b
-                for i in range(n & 0xFF):
-                    if (pos & 0xFF) + i < bits:
-                        at = (pos & 0xFF) + i
-                        expected = expected & ~(1 << at) | ((a >> i) & 1 if i < bits else 0) << at
-                assert call(f"bfi_{kind}", a, b, pos, n) == expected, (a, b, pos, n)
+                assert call(f"bfi_{kind}", a, b, pos, n) == model_bfi(a, b, pos, n, bits), (a, b, pos, n)
                 assert call(f"brev_{kind}", a) == int(f"{a:0{bits}b}"[::-1], 2)
                 assert call(f"clz_{kind}", a) == bits - a.bit_length()
                 assert call(f"popc_{kind}", a) == a.bit_count()
@@ -271,14 +212,11 @@ def test_permute_and_logic(call: Callable[..., int]) -> None:
         a, b, c = rng.getrandbits(32), rng.getrandbits(32), i * 23 & 0xFFFF | rng.getrandbits(16) << 16
         assert call("prmt", a, b, c) == model_prmt(a, b, c, "")
         for mode in ("_f4e", "_b4e", "_rc8", "_ecl", "_ecr", "_rc16"):
-            assert call(f"prmt{mode}", a, b, c) == model_prmt(a, b, c, mode), mode
+            assert call(f"prmt{mode}", a, b, c) == model_prmt(a, b, c, mode[1:]), mode
     for table in (0x00, 0x01, 0x1B, 0x80, 0x96, 0xCA, 0xEA, 0xFE, 0xFF):
         for _ in range(100):
             a, b, c = (rng.getrandbits(32) for _ in range(3))
-            expected = sum(
-                ((table >> ((a >> i & 1) << 2 | (b >> i & 1) << 1 | c >> i & 1)) & 1) << i for i in range(32)
-            )
-            assert call(f"lop3_{table}", a, b, c) == expected
+            assert call(f"lop3_{table}", a, b, c) == model_lop3(a, b, c, table)
 
 
 def test_integer_arithmetic(call: Callable[..., int]) -> None:
@@ -314,25 +252,10 @@ def test_dot_products(call: Callable[..., int]) -> None:
         a, b, c = (rng.getrandbits(32) for _ in range(3))
         for x in ("false", "true"):
             for y in ("false", "true"):
-
-                def part(word: int, i: int, bits: int, is_signed: str) -> int:
-                    value = word >> (bits * i) & ((1 << bits) - 1)
-                    return signed(value, bits) if is_signed == "true" else value
-
-                four = c + sum(part(a, i, 8, x) * part(b, i, 8, y) for i in range(4))
-                assert call(f"dp4a_{x}_{y}", a, b, c) == four & 0xFFFFFFFF
-                low = c + sum(part(a, i, 16, x) * part(b, i, 8, y) for i in range(2))
-                high = c + sum(part(a, i, 16, x) * part(b, i + 2, 8, y) for i in range(2))
-                assert call(f"dp2a_lo_{x}_{y}", a, b, c) == low & 0xFFFFFFFF
-                assert call(f"dp2a_hi_{x}_{y}", a, b, c) == high & 0xFFFFFFFF
-
-
-def model_fns(mask: int, base: int, offset: int) -> int:
-    if offset == 0:
-        return base if mask >> (base & 31) & 1 else 0xFFFFFFFF
-    order = range(base, 32) if offset > 0 else range(base, -1, -1)
-    found = [i for i in order if mask >> i & 1]
-    return found[abs(offset) - 1] if len(found) >= abs(offset) else 0xFFFFFFFF
+                signs = (x == "true", y == "true")
+                assert call(f"dp4a_{x}_{y}", a, b, c) == model_dot(a, b, c, *signs, "4")
+                assert call(f"dp2a_lo_{x}_{y}", a, b, c) == model_dot(a, b, c, *signs, "lo")
+                assert call(f"dp2a_hi_{x}_{y}", a, b, c) == model_dot(a, b, c, *signs, "hi")
 
 
 def test_find_nth_set(call: Callable[..., int]) -> None:
