@@ -250,7 +250,7 @@ def _print(outcome: Outcome, verbose: bool, err: bool = False) -> None:
         f"{outcome.out.name}: {plural(sum(counts.files.values()), 'file')} ({states}); {written}{removed}", err=err
     )
     share = (
-        f", {100 * counts.lines_unchanged / counts.lines:.1f} % of {counts.lines:,} lines unchanged"
+        f", {100 * counts.lines_unchanged / counts.lines:.1f} % of {plural(counts.lines, 'line')} unchanged"
         if counts.lines
         else ""
     )
