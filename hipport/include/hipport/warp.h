@@ -26,18 +26,41 @@ __device__ inline unsigned lane_id() { return __lane_id() & 31u; }
 
 // Model `padded`, chosen for a file by `#define HIPPORT_PADDED` before its includes: every CUDA warp has a wavefront of its
 // own. On 64-lane wavefronts the block is launched with twice the threads (`padded_block`), lanes 32-63 leave the kernel at
-// its start (`is_padding`), and thread numbers count the rest. Blocks are one-dimensional there.
+// its start (`is_padding`), and thread numbers count the rest. The first dimension is doubled that lets 64 neighbouring
+// threads hold one CUDA warp and 32 idle lanes: x when its rows are whole warps or the only row, y when a warp is several
+// whole rows, z when it is several whole planes. Other blocks of several dimensions are refused at the launch.
 
 /// CUDA's threadIdx and blockDim.
 #ifdef HIPPORT_PADDED
+namespace detail {
+/// Dimension that the launch doubled: 0, 1 or 2.
+__device__ inline int doubled_dimension() {
+  if (blockDim.y * blockDim.z == 1 || blockDim.x % 64u == 0) return 0;
+  return blockDim.x * blockDim.y % 64u == 0 ? 1 : 2;
+}
+/// Number along the doubled dimension without idle ones; 64 lanes are `step` of it.
+__device__ inline unsigned unpadded(unsigned number, unsigned step) { return number / step * (step / 2u) + number % step; }
+}  // namespace detail
+
 __device__ inline uint3 thread_index() {
-  if (__builtin_amdgcn_wavefrontsize() == 32) return make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);
-  return make_uint3((threadIdx.x >> 6) * 32u + (threadIdx.x & 31u), 0u, 0u);
+  uint3 index = make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);
+  if (__builtin_amdgcn_wavefrontsize() == 32) return index;
+  switch (detail::doubled_dimension()) {
+    case 0: index.x = detail::unpadded(index.x, 64u); break;
+    case 1: index.y = detail::unpadded(index.y, 64u / blockDim.x); break;
+    default: index.z = detail::unpadded(index.z, 64u / (blockDim.x * blockDim.y));
+  }
+  return index;
 }
 __device__ inline uint3 block_dim() {
-  if (__builtin_amdgcn_wavefrontsize() == 32) return make_uint3(blockDim.x, blockDim.y, blockDim.z);
-  const unsigned rest = blockDim.x & 63u;
-  return make_uint3((blockDim.x >> 6) * 32u + (rest < 32u ? rest : 32u), 1u, 1u);
+  uint3 size = make_uint3(blockDim.x, blockDim.y, blockDim.z);
+  if (__builtin_amdgcn_wavefrontsize() == 32) return size;
+  switch (detail::doubled_dimension()) {
+    case 0: size.x = size.x / 64u * 32u + (size.x % 64u < 32u ? size.x % 64u : 32u); break;
+    case 1: size.y /= 2u; break;
+    default: size.z /= 2u;
+  }
+  return size;
 }
 #else
 __device__ inline uint3 thread_index() { return make_uint3(threadIdx.x, threadIdx.y, threadIdx.z); }
@@ -47,12 +70,17 @@ __device__ inline uint3 block_dim() { return make_uint3(blockDim.x, blockDim.y, 
 /// In a padded kernel: a lane that only fills up the wavefront.
 __device__ inline bool is_padding() { return __lane_id() >= 32u; }
 
-/// Block size of a launch of a padded kernel. A block of more dimensions gives an invalid configuration.
+/// Block size of a launch of a padded kernel. A block that cannot be padded gives an invalid configuration.
 __host__ inline dim3 padded_block(dim3 block) {
   int device = 0, lanes = 64;
   if (hipGetDevice(&device) != hipSuccess) return block;
   if (hipDeviceGetAttribute(&lanes, hipDeviceAttributeWarpSize, device) != hipSuccess || lanes == 32) return block;
-  return block.y * block.z == 1 ? dim3(block.x / 32u * 64u + block.x % 32u) : dim3(0, 0, 0);
+  if (block.y * block.z == 1) return dim3(block.x / 32u * 64u + block.x % 32u);
+  if (block.x % 32u == 0) return dim3(block.x * 2u, block.y, block.z);
+  const unsigned plane = block.x * block.y;
+  if (32u % block.x == 0 && plane % 32u == 0) return dim3(block.x, block.y * 2u, block.z);
+  if (32u % plane == 0 && plane * block.z % 32u == 0) return dim3(block.x, block.y, block.z * 2u);
+  return dim3(0, 0, 0);
 }
 /// The bound of __launch_bounds__ for a padded kernel.
 __host__ __device__ constexpr unsigned padded_threads(unsigned threads) {

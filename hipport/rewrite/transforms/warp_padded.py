@@ -30,6 +30,7 @@ _LAUNCH = """
   arguments: (argument_list) @arguments) @root
 """
 _LAUNCH_CALLS = re.compile(rb"(?:cuda|hip)Launch(?:Cooperative)?Kernel\Z")
+_TAKES_KERNELS = re.compile(rb"(?:cuda|hip)(?:Func|Occupancy|Launch)\w*\Z")
 _OTHER_CODE = re.compile(rb"\b(?:cub|hipcub|thrust|rocprim)::")
 
 
@@ -51,7 +52,7 @@ def padded(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
         finding = context.report(
             at,
             f"the kernels of this file run one CUDA warp per wavefront: {reason}",
-            next_step="check that no other file launches them; blocks have at most 512 threads on CDNA",
+            next_step="blocks have at most 512 threads on CDNA; blocks of several dimensions must be whole warps",
             subject="warp model",
         )
         end = "\r\n" if b"\r\n" in parsed.data[:4096] else "\n"
@@ -121,11 +122,47 @@ def _is_barrier(text: bytes) -> bool:
 
 
 def _obstacle(parsed: ParsedFile) -> str:
-    if re.search(rb"\b(?:threadIdx|blockDim)\s*\.\s*[yz]\b", parsed.data):
-        return "its blocks have more than one dimension"
     if _OTHER_CODE.search(parsed.data):
         return "it uses library code that counts threads itself"
+    kernels = _own_kernels(parsed)
+    for start, name in parsed.scan.identifiers:
+        if name in kernels and _handed_on(parsed, start + len(name)):
+            return f"the kernel '{name.decode()}' is handed on, so that its launches are not seen"
     return ""
+
+
+def _handed_on(parsed: ParsedFile, end: int) -> bool:
+    """A kernel's name that ends there is neither declared, nor launched, nor given to a function of the runtime."""
+    data = parsed.data
+    if data[end : end + 1] == b"<" and data[end : end + 3] != b"<<<":
+        depth, limit = 0, min(len(data), end + 400)
+        while end < limit:
+            depth += (data[end : end + 1] == b"<") - (data[end : end + 1] == b">")
+            end += 1
+            if depth == 0:
+                break
+    if re.match(rb"\s*(?:<<<|\(|\)\s*<<<)", data[end : end + 80]):
+        return False
+    depth = 0
+    for at in range(end - 1, max(0, end - 400), -1):
+        byte = data[at : at + 1]
+        if byte in b";{}":
+            return True
+        depth += (byte == b")") - (byte == b"(")
+        if depth < 0:
+            caller = re.search(rb"(\w+)\s*\Z", data[max(0, at - 80) : at])
+            return caller is None or not _TAKES_KERNELS.match(caller[1])
+    return True
+
+
+def _own_kernels(parsed: ParsedFile) -> frozenset[bytes]:
+    """Kernels that the file defines."""
+    found = set()
+    for function in functions(parsed):
+        body = function.node.child_by_field_name("body")
+        if body is not None and _is_kernel(parsed, function, body):
+            found.add(function.name)
+    return frozenset(found)
 
 
 def _indices(parsed: ParsedFile, context: Context) -> Iterator[Change]:
@@ -141,19 +178,38 @@ def _indices(parsed: ParsedFile, context: Context) -> Iterator[Change]:
                 yield context.change([context.edit(first, text)])
         elif _LAUNCH_CALLS.match(name) and context.shared(start):
             found = call_arguments(parsed.scan, start + len(name))
-            if found and len(found[0]) > 2:
+            if found and len(found[0]) > 2 and any(k in parsed.text(found[0][0]) for k in _own_kernels(parsed)):
                 yield from _wrapped(parsed, context, found[0][2])
 
 
-def _launches(parsed: ParsedFile, context: Context) -> Iterator[Change]:
+def _launches(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+    """Blocks of launches of the file's own kernels; a kernel without a launch is launched elsewhere."""
+    kernels = _own_kernels(parsed)
+    launched = {name for name, _ in _launch_sites(parsed)}
+    for name, span in _launch_sites(parsed):
+        if name in kernels and context.shared(span.start):
+            yield from _wrapped(parsed, context, span)
+    if context.pass_number == 1:
+        for name in sorted(kernels - launched):
+            if not re.search(rb"LaunchKernel\w*\s*\([^;]*\b" + name + rb"\b", parsed.data):
+                yield context.report(
+                    parsed.data.index(name),
+                    f"'{name.decode()}' is padded but not launched in this file",
+                    next_step=f"launch it with hipport::padded_block(block) wherever '{name.decode()}' is launched",
+                    subject="warp model",
+                )
+
+
+def _launch_sites(parsed: ParsedFile) -> Iterator[tuple[bytes, Span]]:
+    """Name of what is launched, empty when it is an expression, and the span of the block size."""
     query = compile_query(_LAUNCH)
     for fragment in parsed.fragments():
         for _, found in matches(query, fragment.root):
             values = [child for child in found["configuration"][0].named_children if child.type != "comment"]
-            if len(values) > 1:
-                span = fragment.span(values[1])
-                if fragment.limits.start <= span.start and context.shared(span.start):
-                    yield from _wrapped(parsed, context, span)
+            if len(values) > 1 and fragment.limits.start <= fragment.span(values[1]).start:
+                text = parsed.node_text(fragment, found["kernel"][0])
+                name = re.match(rb"(?:\w+\s*::\s*)*(\w+)\s*(?:<.*)?\Z", text, re.DOTALL)
+                yield name[1] if name else b"", fragment.span(values[1])
 
 
 def _wrapped(parsed: ParsedFile, context: Context, block: Span) -> Iterator[Change]:
