@@ -16,7 +16,7 @@ from hipport.rewrite import translate_source
 from hipport.rewrite.change import Change
 from hipport.rewrite.resolve import OffsetMap, apply, resolve
 from hipport.rulebook import EMPTY, load_rulebook
-from hipport.syntax import scan
+from hipport.syntax import ParsedFile, scan
 
 BOOK = load_rulebook()
 PROFILE = settings(
@@ -166,6 +166,17 @@ def test_diagnostics_point_into_the_input(text: bytes) -> None:
         assert diagnostic.message
 
 
+@PROFILE
+@given(TEXTS)
+def test_the_output_parses_no_worse_or_says_so(text: bytes) -> None:
+    """Text that parses still does; in broken text a count that rises is reported."""
+    result = run(text)
+    before, after = (len(ParsedFile(SourceFile("src/a.cu", data)).errors) for data in (text, result.output))
+    assert (result.parse_errors_before, result.parse_errors_after) == (before, after)
+    assert after == 0 or before > 0
+    assert (after > before) == any(d.id == "HP906" for d in result.diagnostics)
+
+
 EDITS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 8), st.sampled_from([b"", b"a", b"bc"]), st.integers(0, 2)),
     max_size=10,
@@ -217,6 +228,7 @@ def test_the_way_back_finds_untouched_bytes(rows: list[tuple[int, int, bytes, in
         (test_comments_and_strings_are_untouched, (TEXTS,)),
         (test_edits_of_a_pass_never_overlap_and_rebuild_the_output, (TEXTS,)),
         (test_diagnostics_point_into_the_input, (TEXTS,)),
+        (test_the_output_parses_no_worse_or_says_so, (TEXTS,)),
         (test_standing_changes_never_overlap, (EDITS,)),
         (test_the_way_back_finds_untouched_bytes, (EDITS,)),
     ],
