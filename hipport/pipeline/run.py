@@ -136,11 +136,13 @@ def _check_places(root: Path, out: Path, request: Request) -> None:
 def _translate(request: Request, root: Path, out: Path, progress: Progress | None) -> Outcome:
     old = _old_manifest(out, request)
     name = "" if request.in_place else _root_name(root, out)
-    if old and old.root and name and old.root != name and not request.force:
-        raise HipportError(
-            f"{out} holds the translation of {old.root!r}, not of {name!r}",
-            "choose another --out, give the same --root, or replace it by --force",
-        )
+    if old and old.root and old.root != name and not request.force:
+        if request.write:
+            raise HipportError(
+                f"{out} holds the translation of {old.root!r}, not of {name or str(root)!r}",
+                "choose another --out, give the same --root, or replace it by --force",
+            )
+        old = None  # what would be there instead
     inputs = _inputs(request, root, out)
     session = Session(
         root, out, request.options, request.rules, old, request.max_bytes, request.jobs, request.in_place, request.facts

@@ -45,15 +45,20 @@ def capability_tests(parsed: ParsedFile, context: Context) -> Iterator[Change | 
         if parsed.data[:start].rstrip().endswith(b"hipport::"):
             continue
         call = call_arguments(parsed.scan, start + len(name))
-        if call and len(call[0]) == 3 and _CAPABILITY.search(parsed.text(call[0][1])):
+        attribute = _CAPABILITY.search(parsed.text(call[0][1])) if call and len(call[0]) == 3 else None
+        if call and attribute:
+            where = Span(call[0][1].start + attribute.start(), call[0][1].end)
             finding = context.report(
                 start,
                 "AMD's compute capability means something else: the query now gives the level of the code",
                 subject="compute-capability",
             )
-            yield context.change(
-                [context.edit(Span(start, start + len(name)), "hipport::device_get_attribute")], findings=[finding]
-            )
+            edits = [
+                context.edit(Span(start, start + len(name)), "hipport::device_get_attribute"),
+                # The row of the attribute would say that an AMD number comes back.
+                context.edit(where, attribute[0].replace(b"cudaDevAttr", b"hipDeviceAttribute")),
+            ]
+            yield context.change(edits, findings=[finding])
 
 
 def _capability_field(

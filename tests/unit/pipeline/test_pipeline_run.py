@@ -336,6 +336,18 @@ def test_another_tree_does_not_replace_this_one(run: Callable[..., Outcome], tmp
     assert read(tmp_path / "out") == {"z.cu": b"\n"}
 
 
+def test_a_tree_elsewhere_does_not_mix_with_this_one(
+    run: Callable[..., Outcome], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run()
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    lay(elsewhere, {"z.cu": b"cudaFree(p);\n"})
+    with pytest.raises(HipportError, match="holds the translation of 'src'"):
+        run(inputs=(elsewhere / "z.cu",))
+    looked = run(inputs=(elsewhere / "z.cu",), write=False)
+    assert [record.path for record in looked.manifest.files if record.kind == "source"] == ["z.cu"]
+
+
 def test_output_is_a_file(run: Callable[..., Outcome], tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"")
     with pytest.raises(HipportError, match="is a file"):
