@@ -41,7 +41,7 @@ class Target:
 
     @property
     def image_levels(self) -> bool:
-        """Has image instructions with levels, gradients, gathers (LLVM: extended-image-insts); gfx90a has plain ones"""
+        """Image instructions with levels, gradients and gathers (LLVM: extended-image-insts); gfx90a lacks them."""
         return self.images and self.family == "rdna"
 
 

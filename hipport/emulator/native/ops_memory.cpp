@@ -157,6 +157,18 @@ template <int N> const Inst *s_buffer_load(Wave &w, const Inst *i) {
     }
     return i + 1;
 }
+template <class T> const Inst *s_buffer_load_narrow(Wave &w, const Inst *i) {
+    const u32 *r = &w.s[i->o[1].index];
+    u64 base = u64(r[1] & 0xffff) << 32 | r[0];
+    u32 stride = r[1] >> 16 & 0x3fff, records = r[2];
+    u64 offset = u64(i64(i->offset));
+    if (i->n > 2) offset += read32(w, i->o[2]);
+    u32 v = 0;
+    if (offset + sizeof(T) <= (stride ? u64(stride) * records : records))
+        if (const u8 *p = resolve_scalar(w, i, base + offset, sizeof(T), false)) v = u32(i32(peek<T>(p)));
+    write32(w, i->o[0], v);
+    return i + 1;
+}
 const Inst *s_cache(Wave &, const Inst *i) { return i + 1; }
 
 } // namespace
@@ -227,9 +239,11 @@ Table scalar_memory_opcodes() {
     add("s_buffer_load_dwordx16", s_buffer_load<16>);
     add("s_buffer_load_b32", s_buffer_load<1>); add("s_buffer_load_b64", s_buffer_load<2>); add("s_buffer_load_b96", s_buffer_load<3>);
     add("s_buffer_load_b128", s_buffer_load<4>); add("s_buffer_load_b256", s_buffer_load<8>); add("s_buffer_load_b512", s_buffer_load<16>);
+    add("s_buffer_load_u8", s_buffer_load_narrow<u8>); add("s_buffer_load_i8", s_buffer_load_narrow<i8>);
+    add("s_buffer_load_u16", s_buffer_load_narrow<u16>); add("s_buffer_load_i16", s_buffer_load_narrow<i16>);
     add("s_store_dword", s_store<1>, kStore); add("s_store_dwordx2", s_store<2>, kStore); add("s_store_dwordx4", s_store<4>, kStore);
     for (const char *name : {"s_dcache_inv", "s_dcache_wb", "s_dcache_inv_vol", "s_dcache_wb_vol", "s_icache_inv", "s_gl1_inv",
-                             "s_prefetch_inst", "s_prefetch_data", "s_prefetch_inst_pc_rel", "s_prefetch_data_pc_rel"})
+                             "s_prefetch_inst", "s_prefetch_data", "s_prefetch_inst_pc_rel", "s_prefetch_data_pc_rel", "s_buffer_prefetch_data"})
         t.push_back({name, Unit::control, s_cache, nullptr, {}, kHint});
     return t;
 }
