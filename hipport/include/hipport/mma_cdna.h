@@ -87,9 +87,6 @@ HIPPORT_STEP(e5m2, e5m2, bf8, bf8)
 #undef HIPPORT_STEP
 #endif
 
-/// Whether the matrix unit can do it now: both warps of the wavefront are here.
-__device__ inline bool matrix_ready() { return __ballot(1) == ~0ull; }
-
 template <Element A, Element B, int Chunks, int Halves, class R, class S>
 __device__ inline vec<S, 2 * Halves> mma_by_matrix(vec<R, Chunks * Halves> a, vec<R, Chunks> b, vec<S, 2 * Halves> c) {
   using Step = MatrixStep<A, B>;

@@ -117,6 +117,18 @@ __device__ inline vec<S, 2 * Halves> mma_by_lanes(vec<R, Chunks * Halves> a, vec
 template <Element A, Element B> struct MatrixStep {
   static constexpr int chunks = 0;
 };
+/// The product by it. Defined where there is one.
+template <Element A, Element B, int Chunks, int Halves, class R, class S>
+__device__ inline vec<S, 2 * Halves> mma_by_matrix(vec<R, Chunks * Halves> a, vec<R, Chunks> b, vec<S, 2 * Halves> c);
+
+/// Whether the matrix unit can be used now: on CDNA both warps of the wavefront must be here. On RDNA a warp is a wavefront.
+__device__ inline bool matrix_ready() {
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  return __ballot(1) == ~0ull;
+#else
+  return true;
+#endif
+}
 
 }  // namespace detail
 }  // namespace hipport

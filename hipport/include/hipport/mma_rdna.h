@@ -96,9 +96,6 @@ HIPPORT_FP8_STEP(e5m2, e5m2, bf8, bf8)
 #undef HIPPORT_STEP
 #undef HIPPORT_WMMA
 
-/// A warp is a whole wavefront, and mma.sync needs all of it.
-__device__ inline bool matrix_ready() { return true; }
-
 template <Element A, Element B, int Chunks, int Halves, class R, class S>
 __device__ inline vec<S, 2 * Halves> mma_by_matrix(vec<R, Chunks * Halves> a, vec<R, Chunks> b, vec<S, 2 * Halves> c) {
   using Step = MatrixStep<A, B>;

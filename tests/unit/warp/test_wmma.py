@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from hipport.sdk import find_sdk
 pytestmark = pytest.mark.sdk
 
 WARPS = 4
+HEAD = "#include <hipport/wmma.h>\nusing namespace hipport::tensor::wmma;\n"
 ELEMENT = {"f16": "__half", "bf16": "__hip_bfloat16", "tf32": "precision::tf32", "s8": "signed char",
            "u8": "unsigned char", "f64": "double", "s4": "experimental::precision::s4",
            "u4": "experimental::precision::u4", "b1": "experimental::precision::b1"}  # fmt: skip
@@ -89,8 +91,7 @@ def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     sdk = find_sdk()
     folder = tmp_path_factory.mktemp("wmma")
     source, compiled = folder / "wmma.hip", folder / "wmma.co"
-    head = "#include <hipport/wmma.h>\nusing namespace hipport::tensor::wmma;\n"
-    source.write_text(head + "".join(case.source() for case in CASES))
+    source.write_text(HEAD + "".join(case.source() for case in CASES))
     command = [sdk.clang, *sdk.device_flags(request.param), f"-I{include_root()}", "-O3", "-c", source, "-o", compiled]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -142,3 +143,13 @@ def test_product(module: Module, case: Case, step: int) -> None:
     module.launch(case.name, grid=1, block=32 * WARPS, args=[*memory, before, out, np.int32(step)])
     for w in range(WARPS):
         assert np.array_equal(out[w], expected[w] if w % step == 0 else np.zeros_like(out[w])), w
+
+
+def test_host_pass(tmp_path: Path) -> None:
+    """The host side of a unit sees the same headers and kernels."""
+    sdk = find_sdk()
+    source = tmp_path / "wmma.hip"
+    source.write_text(HEAD + "".join(case.source() for case in CASES))
+    command = [sdk.clang, *sdk.host_flags(), f"-I{include_root()}", "-O1", "-c", source, "-o", tmp_path / "wmma.o"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
