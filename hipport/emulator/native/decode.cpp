@@ -370,7 +370,10 @@ struct Decoder {
         } else if (name == "neg" && !number && starts(value, "[")) i.c = bits_of(value);
         else if (name == "bitop3" && number) i.a = u8(x);
         else if (name == "wait_exp" || name == "wait_va_vdst" || name == "wait_vdst" || name == "wait_vm_vsrc" || name == "waitcnt") {}
-        else if (const u8 *lanes = dpp_control(name, value, target.wave_size)) i.dpp = lanes;
+        else if (const u8 *lanes = dpp_control(name, value, target.wave_size)) {
+            i.dpp = lanes;
+            if (name == "dpp8") i.flags |= kDppBoundZero; // reads 0 from a lane that is off
+        }
         else refuse(text, "unknown modifier '" + std::string(m) + "'");
     }
 
@@ -446,6 +449,8 @@ struct Decoder {
             if (i.dpp || sdwa || i.omod) refuse(text, "modifier not implemented for this opcode");
         } else if (packed) {
             if (sdwa || i.omod) refuse(text, "modifier not implemented for packed opcodes");
+            for (int k = 1; k <= i.n; ++k)
+                if (i.o[k].modifiers & (kNeg | kAbs)) refuse(text, "sign of a packed operand not implemented");
         } else {
             if (i.neg_lo || i.neg_hi) refuse(text, "neg_lo/neg_hi not implemented for this opcode");
         }

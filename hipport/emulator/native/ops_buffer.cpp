@@ -26,6 +26,7 @@ bool buffer_access(Wave &w, const Inst *i, const Operand *o, u32 bytes, bool sto
     bool gfx11 = w.group->target->generation >= Generation::gfx11;
     bool swizzle = gfx11 ? r[1] >> 30 & 3 : r[1] >> 31 & 1;
     bool add_tid = r[3] >> 23 & 1;
+    if (add_tid && !gfx11) stride |= (r[3] >> 15 & 15) << 14;
     u32 scalar = soffset.kind == Kind::off ? 0 : read32(w, soffset);
     const u32 *v = w.v[vaddr.index].lane;
     const u32 *index = i->flags & kIdxen ? v : nullptr;
@@ -38,12 +39,16 @@ bool buffer_access(Wave &w, const Inst *i, const Operand *o, u32 bytes, bool sto
         resolve(w, i, Space::scratch, address, bytes, store, a);
         return true;
     }
-    if (swizzle || add_tid) unimplemented(i, "swizzled buffer resource");
+    // An index counts records where there is a stride; otherwise the range counts bytes behind the scalar offset.
+    bool structured = gfx11 ? (r[3] >> 28 & 3) < 2 : stride && (index || add_tid);
+    bool anything = gfx11 && (r[3] >> 28 & 3) == 2; // only a buffer without records is out of range
+    u32 element = gfx11 ? 2u << (r[1] >> 30 & 3) : 2u << (r[3] >> 19 & 3), group = 8u << (r[3] >> 21 & 3);
     for_lanes(a.exec, [&](int l) {
         u64 offset = u64(u32(i->offset)) + (voffset ? voffset[l] : 0);
-        u64 k = index ? index[l] : 0;
-        bool bad = stride ? k >= records : offset + bytes > records;
-        address[l] = base + scalar + offset + k * stride;
+        u64 k = u64(index ? index[l] : 0) + (add_tid ? l : 0);
+        bool bad = anything ? records == 0 : structured ? k >= records : offset + bytes + scalar > records;
+        u64 place = swizzle ? (k / group * stride + offset / element * element) * group + k % group * element + offset % element : offset + k * stride;
+        address[l] = base + scalar + place;
         if (bad) outside |= 1ull << l;
     });
     a.exec &= ~outside;
@@ -56,19 +61,37 @@ bool buffer_access(Wave &w, const Inst *i, const Operand *o, u32 bytes, bool sto
     return true;
 }
 
+// Several words are range-checked one by one: those lanes again of which a word is out of range.
+template <Form F, class Part> void by_word(Wave &w, const Inst *i, u64 lanes, bool store, Part part) {
+    Inst word = *i;
+    for (u32 k = 0; k < form_bytes(F) / 4; ++k) {
+        Access one;
+        u64 outside;
+        word.offset = i->offset + i32(4 * k);
+        buffer_access(w, &word, word.o + 1, 4, store, one, outside);
+        one.exec &= lanes;
+        part(k, one, outside & lanes);
+    }
+}
+
 template <Form F> const Inst *load(Wave &w, const Inst *i) {
     Access a;
     u64 outside;
     if (i->flags & kLds) unimplemented(i, "buffer load to LDS with this syntax");
     if (!buffer_access(w, i, i->o + 1, form_bytes(F), false, a, outside)) return i + 1;
     u32 *d = w.v[i->o[0].index].lane;
-    if (outside) {
-        Access none = a;
-        none.exec = outside;
-        static u8 nothing[16];
-        for (int l = 0; l < kLanes; ++l) none.at[l] = nothing;
-        load_lanes<F>(d, none);
+    load_lanes<F>(d, a);
+    if (!outside) return i + 1;
+    if constexpr (form_bytes(F) > 4) {
+        by_word<F>(w, i, outside, false, [&](u32 k, const Access &one, u64 lanes_out) {
+            load_lanes<Form::b32_>(d + k * kLanes, one);
+            for_lanes(lanes_out, [&](int l) { d[k * kLanes + l] = 0; });
+        });
+        return i + 1;
     }
+    static u8 nothing[16];
+    a.exec = outside;
+    for (int l = 0; l < kLanes; ++l) a.at[l] = nothing;
     load_lanes<F>(d, a);
     return i + 1;
 }
@@ -76,7 +99,10 @@ template <Form F> const Inst *store(Wave &w, const Inst *i) {
     Access a;
     u64 outside;
     if (!buffer_access(w, i, i->o + 1, form_bytes(F), true, a, outside)) return i + 1;
-    store_lanes_to<F>(w.v[i->o[0].index].lane, a);
+    const u32 *data = w.v[i->o[0].index].lane;
+    store_lanes_to<F>(data, a);
+    if constexpr (form_bytes(F) > 4)
+        if (outside) by_word<F>(w, i, outside, true, [&](u32 k, const Access &one, u64) { store_lanes_to<Form::b32_>(data + k * kLanes, one); });
     return i + 1;
 }
 const Inst *atomic(Wave &w, const Inst *i) {

@@ -64,8 +64,6 @@ template <int E, int M> void cvt_sr_f8_f32(LaneArgs &x) {
     const u32 *old = x.wave->v[x.inst->o[0].index].lane;
     for (int l = 0; l < kLanes; ++l) {
         float f = f32::load(x.src[0], l);
-        if (x.inst->o[1].modifiers & kAbs) f = std::fabs(f);
-        if (x.inst->o[1].modifiers & kNeg) f = -f;
         u32 v = encode_f8<E, M>(f, fnuz(x), overflow_saturates(x), x.src[1][l]);
         x.out[l] = (old[l] & ~(0xffu << (8 * byte))) | v << (8 * byte);
     }

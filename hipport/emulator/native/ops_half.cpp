@@ -224,7 +224,11 @@ float mix_source(const LaneArgs &x, int k, int l) {
     if (i->neg_lo >> k & 1 || i->o[k + 1].modifiers & kNeg) f = -f;
     return f;
 }
-float mix_clamp(const LaneArgs &x, float r) { return x.inst->flags & kClamp ? (r != r || r < 0 ? 0.0f : r > 1 ? 1.0f : r) : r; }
+float mix_clamp(const LaneArgs &x, float r) {
+    if (!(x.inst->flags & kClamp)) return r;
+    bool nan_to_zero = (x.wave->mode & kDx10Clamp) || x.wave->group->target->generation >= Generation::gfx12;
+    return r != r ? (nan_to_zero ? 0.0f : r) : r < 0 ? 0.0f : r > 1 ? 1.0f : r;
+}
 void v_fma_mix_f32(LaneArgs &x) {
     bool keep = x.wave->mode >> 5 & 1;
     for (int l = 0; l < kLanes; ++l) {

@@ -225,7 +225,7 @@ const Inst *run_vector_modified(Wave &w, const Inst *i) {
             u32 sign = bits == 16 ? 0x8000u : 0x80000000u;
             u32 *signs = bits == 64 ? t + kLanes : t;
             u32 keep = o.modifiers & kAbs ? ~sign : ~0u, flip = o.modifiers & kNeg ? sign : 0;
-            if (type != Type::f16 && type != Type::f32 && type != Type::f64 && type != Type::bf16 && type != Type::b32)
+            if (type != Type::f16 && type != Type::f32 && type != Type::f64 && type != Type::bf16 && type != Type::b32 && type != Type::b16)
                 unimplemented(i, "neg or abs of an integer operand");
             for (int l = 0; l < kLanes; ++l) signs[l] = (signs[l] & keep) ^ flip;
         }
