@@ -18,7 +18,8 @@ PROGRAMS = sorted(path for folder in (HERE / "programs", HERE / "warp", HERE / "
                   for path in folder.glob("*.cu"))  # fmt: skip
 # Programs with sites that native64 proves.
 REWRITTEN = {
-    "block_reductions", "block_sum", "padded_blocks", "sync_protocols", "u02_lane_ids", "a01_shuffle", "a04_block_reduce",
+    "a01_shuffle", "a04_block_reduce", "block_reductions", "block_sum", "padded_blocks", "sync_protocols",
+    "u02_lane_ids",
 }  # fmt: skip
 
 

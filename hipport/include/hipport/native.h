@@ -9,7 +9,7 @@
 #include <hipport/warp.h>
 
 namespace hipport {
-namespace detail {
+namespace native_detail {
 
 /// Integers whose reduction may be done in any order.
 template <class T> inline constexpr bool any_order = __is_integral(T) && (sizeof(T) == 4 || sizeof(T) == 8);
@@ -114,11 +114,11 @@ template <class Op, class T> __device__ inline T warp_reduce(T value, Op op) {
   }
 }
 
-}  // namespace detail
+}  // namespace native_detail
 
 /// Lanes of the native warp for values of type T.
 #if defined(__GFX9__) && !defined(HIPPORT_PADDED)
-template <class T> inline constexpr unsigned native_lanes = detail::any_order<T> ? 64u : 32u;
+template <class T> inline constexpr unsigned native_lanes = native_detail::any_order<T> ? 64u : 32u;
 #else
 template <class T> inline constexpr unsigned native_lanes = 32u;
 #endif
@@ -132,7 +132,7 @@ template <class T> __host__ __device__ constexpr int native_warps(int warps) {
   return native_lanes<T> == 64u ? (warps + 1) / 2 : warps;
 }
 
-namespace detail {
+namespace native_detail {
 
 template <class Op, class T> __device__ inline T native_reduce(T value, Op op) {
   if constexpr (native_lanes<T> == 64u) {
@@ -148,15 +148,15 @@ template <class Op, class T> __device__ inline T native_reduce(T value, Op op) {
   }
 }
 
-}  // namespace detail
+}  // namespace native_detail
 
 // Every lane of the native warp gets the result.
-template <class T> __device__ inline T native_reduce_add(T value) { return detail::native_reduce(value, detail::add()); }
-template <class T> __device__ inline T native_reduce_and(T value) { return detail::native_reduce(value, detail::bit_and()); }
-template <class T> __device__ inline T native_reduce_or(T value) { return detail::native_reduce(value, detail::bit_or()); }
-template <class T> __device__ inline T native_reduce_xor(T value) { return detail::native_reduce(value, detail::bit_xor()); }
-template <class T> __device__ inline T native_reduce_min(T value) { return detail::native_reduce(value, detail::minimum()); }
-template <class T> __device__ inline T native_reduce_max(T value) { return detail::native_reduce(value, detail::maximum()); }
+template <class T> __device__ inline T native_reduce_add(T value) { return native_detail::native_reduce(value, native_detail::add()); }
+template <class T> __device__ inline T native_reduce_and(T value) { return native_detail::native_reduce(value, native_detail::bit_and()); }
+template <class T> __device__ inline T native_reduce_or(T value) { return native_detail::native_reduce(value, native_detail::bit_or()); }
+template <class T> __device__ inline T native_reduce_xor(T value) { return native_detail::native_reduce(value, native_detail::bit_xor()); }
+template <class T> __device__ inline T native_reduce_min(T value) { return native_detail::native_reduce(value, native_detail::minimum()); }
+template <class T> __device__ inline T native_reduce_max(T value) { return native_detail::native_reduce(value, native_detail::maximum()); }
 
 /// Lanes of the native warp with a true predicate.
 template <class T> __device__ inline T native_count(bool predicate) {
@@ -165,11 +165,11 @@ template <class T> __device__ inline T native_count(bool predicate) {
 }
 
 // Every lane of the calling CUDA warp gets the result of its 32 lanes.
-template <class T> __device__ inline T warp_reduce_add(T value) { return detail::warp_reduce(value, detail::add()); }
-template <class T> __device__ inline T warp_reduce_and(T value) { return detail::warp_reduce(value, detail::bit_and()); }
-template <class T> __device__ inline T warp_reduce_or(T value) { return detail::warp_reduce(value, detail::bit_or()); }
-template <class T> __device__ inline T warp_reduce_xor(T value) { return detail::warp_reduce(value, detail::bit_xor()); }
-template <class T> __device__ inline T warp_reduce_min(T value) { return detail::warp_reduce(value, detail::minimum()); }
-template <class T> __device__ inline T warp_reduce_max(T value) { return detail::warp_reduce(value, detail::maximum()); }
+template <class T> __device__ inline T warp_reduce_add(T value) { return native_detail::warp_reduce(value, native_detail::add()); }
+template <class T> __device__ inline T warp_reduce_and(T value) { return native_detail::warp_reduce(value, native_detail::bit_and()); }
+template <class T> __device__ inline T warp_reduce_or(T value) { return native_detail::warp_reduce(value, native_detail::bit_or()); }
+template <class T> __device__ inline T warp_reduce_xor(T value) { return native_detail::warp_reduce(value, native_detail::bit_xor()); }
+template <class T> __device__ inline T warp_reduce_min(T value) { return native_detail::warp_reduce(value, native_detail::minimum()); }
+template <class T> __device__ inline T warp_reduce_max(T value) { return native_detail::warp_reduce(value, native_detail::maximum()); }
 
 }  // namespace hipport
