@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,12 +95,11 @@ def command(
     from hipport.build.units import find_units
     from hipport.core import HipportError, target_named
     from hipport.pipeline.settings import load_settings
-    from hipport.sdk import find_sdk
 
     general = load_settings()
     project = read_settings(general.folder)
     settings = project.preset(preset) if preset else project.build
-    root = tree if tree is not None else Path(general.out)
+    root = tree if tree is not None else Path(os.path.relpath(general.folder / general.out))
     if root.is_file():
         units, root = (root.name,), root.parent
     settings = replace(
@@ -114,8 +115,8 @@ def command(
     for name in settings.targets:
         target_named(name)
 
-    sdk = find_sdk()
     sources = Tree.read(root)
+    sdk = _toolchain(root)
     chosen = find_units(sources, settings)
     if not chosen:
         raise HipportError(f"{root} holds no translation units", "run hipport translate first, or name another tree")
@@ -162,6 +163,28 @@ def _limits(jobs: int | None, memory: float | None, timeout: float) -> Limits:
 
     limit = int(memory * 2**30) if memory else int(available_memory() * 0.8)
     return Limits(jobs or len(os.sched_getaffinity(0)), limit, timeout)
+
+
+def _toolchain(root: Path) -> Sdk:
+    """The toolchain, of the HIP version that the tree is written for where the cache has several."""
+    import json
+
+    from hipport.core import ToolchainError
+    from hipport.emit.manifest import SUMMARY
+    from hipport.sdk import find_sdk
+
+    sdk = find_sdk()
+    try:
+        major, minor = json.loads((root / SUMMARY).read_bytes())["options"]["rocm"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return sdk
+    wanted = f"{major}.{minor}"
+    if sdk.source == "cache" and sdk.profile != wanted:
+        with contextlib.suppress(ToolchainError):
+            sdk = find_sdk(wanted)
+    if sdk.profile != wanted:
+        click.echo(f"hipport: the tree is written for HIP {wanted}, the toolchain has {sdk.profile}", err=True)
+    return sdk
 
 
 def _torch_headers(units: tuple[Unit, ...]) -> Headers | None:

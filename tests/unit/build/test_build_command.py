@@ -362,3 +362,17 @@ def test_an_output_folder_that_cannot_be_written(tmp_path: Path) -> None:
     result = build("tree", "--out", "taken")
     assert isinstance(result.exception, HipportError)
     assert "cannot write" in str(result.exception)
+
+
+def test_a_tree_written_for_another_hip_version_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.cu": TWO_KERNELS, "manifest-summary.json": '{"options": {"rocm": [5, 0]}}'})
+    assert "the tree is written for HIP 5.0, the toolchain has" in build("tree", "--plan").stderr
+    have = ", ".join(find_sdk().profile.split("."))
+    write(tmp_path / "tree", {"manifest-summary.json": f'{{"options": {{"rocm": [{have}]}}}}'})
+    assert build("tree", "--plan").stderr == ""
+
+
+def test_the_tree_of_the_settings_from_a_folder_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"hipport.toml": 'out = "hip"\n', "hip/a.cu": TWO_KERNELS, "below/readme": ""})
+    monkeypatch.chdir(tmp_path / "below")
+    assert "a.cu (device and host)" in build("--plan").stdout
