@@ -97,7 +97,7 @@ def test_varlen_causal(upstream: Any, page: int | None) -> None:
 
 @pytest.mark.parametrize("causal", [False, True], ids=["plain", "causal"])
 def test_splitkv(upstream: Any, flash: FlashAttention, causal: bool) -> None:
-    flash.extension.compute_units = 16
+    flash.extension.compute_units = 8  # four splits
     upstream.test_flash_attn_splitkv(
         3, 799, swap_sq_sk=False, d=64, causal=causal, local=False, alibi=False, deterministic=False,
         dtype=torch.float16,

@@ -51,7 +51,7 @@ def load(tree: Path, flash: FlashAttention, patch: pytest.MonkeyPatch) -> Module
 
 
 def no_gradients(_outputs: Any, inputs: Any, *_: Any, **__: Any) -> tuple[Any, ...]:
-    return tuple(torch.zeros_like(x) for x in inputs)
+    return tuple(torch.zeros_like(x) for x in (inputs if isinstance(inputs, tuple) else (inputs,)))
 
 
 def rotate(x: Any, cos: Any, sin: Any, seqlen_offsets: Any = 0, interleaved: bool = False, **_: Any) -> Any:
