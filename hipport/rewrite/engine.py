@@ -16,7 +16,7 @@ from hipport.core import (
     Span,
     TranslateOptions,
 )
-from hipport.core.facts import TextFacts, UnitFacts
+from hipport.core.facts import NO_FACTS, TextFacts, UnitFacts
 from hipport.rewrite.change import Change, Finding, Project
 from hipport.rewrite.headers import with_includes
 from hipport.rewrite.matching import rule_changes, selected
@@ -52,7 +52,7 @@ def translate_cuda(
         )  # fmt: skip
         return _copied(source, FileState.UNCHANGED, options, (note,))
     vendored = project.matches(source.path, options.passthrough)
-    run = _Run(source, rulebook, options, project, facts or UnitFacts(), vendored=vendored)
+    run = _Run(source, rulebook, options, project, facts, vendored=vendored)
     return run.result()
 
 
@@ -104,7 +104,7 @@ class _Run:
         rulebook: Rulebook,
         options: TranslateOptions,
         project: Project,
-        facts: UnitFacts,
+        facts: UnitFacts | None,
         *,
         vendored: bool,
     ) -> None:
@@ -256,7 +256,8 @@ class _Run:
         self.parsed = self._parse(SourceFile(self.source.path, output), foreign)
 
     def _parse(self, text: SourceFile, foreign: list[tuple[Span, Reach]] | None = None) -> ParsedFile:
-        return ParsedFile(text, foreign, TextFacts(self.facts, self.source.data, text.data, self._origin))
+        facts = TextFacts(self.facts, self.source.data, text.data, self._origin) if self.facts else NO_FACTS
+        return ParsedFile(text, foreign, facts)
 
     def _add_includes(self) -> None:
         if not self.vendored:

@@ -59,8 +59,9 @@ def residual(
     own = parsed.defined | project.macros | project.names
     known_hip = rulebook.hip_names
     names = rulebook.names
+    facts = parsed.facts if parsed.facts.unit.references else None  # asked for every identifier of a tree
     for start, name in parsed.scan.identifiers:
-        if parsed.facts.is_own(start):
+        if facts is not None and facts.is_own(start):
             continue
         if name in counts:
             if parsed.reach(start) is Reach.SHARED:
