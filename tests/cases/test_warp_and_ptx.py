@@ -166,6 +166,10 @@ def test_prmt(book: Rulebook) -> None:
     assert "r = hipport::ptx::prmt(a, b, 0x5410);" in result
     assert "r = hipport::ptx::prmt(r, b, c);" in result
     assert "asm" not in result
+    assert ids(book, text) == set()
+    named = '__device__ unsigned prmt(unsigned a) { /* asm("prmt.b32 ...") */ return a; }\n'
+    assert output(book, named) == named
+    assert ids(book, text.replace("prmt.b32 %0, %1", "prmt.b31 %0, %1")) == {"HP502"}
 
 
 def test_mma(book: Rulebook) -> None:
@@ -180,6 +184,8 @@ def test_mma(book: Rulebook) -> None:
     assert "hipport::mma_f32<16, 8, 16, hipport::Element::f16, hipport::Element::f16>" in result
     assert "#include <hipport/mma.h>" in result
     assert ids(book, text) == set()
+    assert ids(book, text.replace("m16n8k16", "m16n8k32")) == {"HP601"}
+    assert ids(book, text.replace("mma.sync", "mma.sp.sync")) == {"HP505"}
 
 
 def test_cp_async(book: Rulebook) -> None:
@@ -194,6 +200,9 @@ def test_cp_async(book: Rulebook) -> None:
     assert "hipport::ptx::cp_async<16>(hipport::ptx::shared<void>(s), hipport::ptx::global<const void>(src));" in result
     assert "hipport::ptx::cp_async_wait_group<0>();" in result
     assert ids(book, text) == set()
+    bulk = text.replace("cp.async.commit_group", "cp.async.bulk.commit_group")
+    assert ids(book, bulk) == {"HP505"}
+    assert output(book, bulk).count("HIPPORT_UNSUPPORTED_PTX") == 1
 
 
 def test_tile_ballot(book: Rulebook) -> None:
@@ -216,12 +225,46 @@ def test_trap(book: Rulebook) -> None:
     """pytorch#38943: asm("trap;")."""
     text = '__device__ void chk(bool ok) { if (!ok) asm("trap;"); }\n'
     assert "if (!ok) __builtin_trap();" in output(book, text)
+    assert ids(book, text) == set()
+    called = "void trap(); __device__ void chk(bool ok) { if (!ok) trap(); }\n"
+    assert output(book, called) == called
 
 
 def test_hopper_is_named(book: Rulebook) -> None:
     text = '__device__ void f() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }\n'
     assert ids(book, text) == {"HP505"}
     assert 'HIPPORT_UNSUPPORTED_PTX("HP505: ' in output(book, text)
+    mentioned = '// wgmma.fence.sync.aligned;\nconst char* name = "wgmma.fence.sync.aligned;";\n'
+    assert output(book, mentioned) == mentioned
+    assert ids(book, mentioned) == set()
+
+
+def test_what_is_no_asm_statement_is_named_by_its_instruction(book: Rulebook) -> None:
+    """A comma is missing between the operands, in code for hardware that AMD does not have."""
+    text = '__device__ void f(int a, long b) { asm volatile("tcgen05.cp.128x256b [%0], %1;" :: "r"(a) "l"(b)); }\n'
+    assert ids(book, text) == {"HP505"}
+    assert ids(book, text.replace("tcgen05.cp.128x256b", "st.shared.b32")) == {"HP504"}
+
+
+def test_wmma(book: Rulebook) -> None:
+    """nvcuda::wmma and its PTX."""
+    text = """#include <mma.h>
+using namespace nvcuda;
+__device__ void f(float* p, const half* q) {
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  wmma::load_matrix_sync(a, q, 16);
+  float d[8];
+  asm("wmma.load.c.sync.aligned.row.m16n16k16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8];"
+      : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3]), "=f"(d[4]), "=f"(d[5]), "=f"(d[6]), "=f"(d[7]) : "l"(p));
+}
+"""
+    result = output(book, text)
+    assert "using namespace hipport::tensor;" in result
+    assert "#include <hipport/wmma.h>" in result
+    assert "#include <hipport/wmma_ptx.h>" in result
+    assert "hipport::wmma_load<" in result
+    assert ids(book, text) == set()
+    assert ids(book, text.replace("m16n16k16.f32", "m16n16k32.f32")) == {"HP601"}
 
 
 def test_host_assembly_stays(book: Rulebook) -> None:

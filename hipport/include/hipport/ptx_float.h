@@ -229,6 +229,13 @@ HIPPORT_PTX unsigned short relu_f16(unsigned short a) { return cvt_rn_f16(relu(f
 HIPPORT_PTX unsigned short relu_bf16(unsigned short a) { return cvt_rn_bf16(relu(bf16_value(a))); }
 HIPPORT_HALVES1(relu)
 
+/// Both f32 of a 64-bit register: f(parts of the operands).
+template <class F, class... X> HIPPORT_PTX unsigned long long both_f32(F f, X... operands) {
+  const float low = f(__builtin_bit_cast(float, static_cast<unsigned>(operands))...);
+  const float high = f(__builtin_bit_cast(float, static_cast<unsigned>(operands >> 32))...);
+  return pack(__builtin_bit_cast(unsigned, low), __builtin_bit_cast(unsigned, high));
+}
+
 // -- approximations ---------------------------------------------------------------------------------------------------------
 // ftz forms use the hardware instruction, whose subnormal inputs and results are zeros too; the others keep subnormals.
 __device__ inline float ex2_approx_ftz(float x) { return __builtin_amdgcn_exp2f(x); }

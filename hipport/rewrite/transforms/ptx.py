@@ -13,6 +13,7 @@ from hipport.rewrite.predicates import enclosing_function
 from hipport.rewrite.transforms.ptx_context import Note, Refusal
 from hipport.rewrite.transforms.ptx_lower import Lowered, lower_asm
 from hipport.rewrite.transforms.ptx_macros import FunctionMacro, expanded, macro_around, uses
+from hipport.rewrite.transforms.ptx_refused import refusal_of
 from hipport.syntax import ParsedFile
 from hipport.syntax.arguments import call_arguments
 from hipport.syntax.ptx import PtxSyntaxError
@@ -44,11 +45,20 @@ def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Findin
                 yield from _expand(parsed, context, start, macro)
                 continue
             if re.match(rb"\w+\s*(?:volatile|__volatile__)?\s*\(", parsed.data[start : start + 60]):
-                yield _report(context, start, "HP504", f"inline assembly is left: {error.message}", "", "asm")
+                yield _left(parsed, context, start, error)
             continue
         if _is_host(statement):
             continue
         yield from _translated(parsed, context, start, statement)
+
+
+def _left(parsed: ParsedFile, context: Context, start: int, error: AsmSyntaxError) -> Finding:
+    """A statement that is not understood. Its first instruction may say more than the mistake does."""
+    literal = re.search(rb'\(\s*"((?:[^"\\]|\\.)*)"', parsed.data[start : start + 400])
+    refused = refusal_of(literal[1].decode("utf-8", "replace")) if literal else None
+    if refused is not None:
+        return _report(context, start, refused.id, refused.message, refused.next_step, refused.subject)
+    return _report(context, start, "HP504", f"inline assembly is left: {error.message}", "", "asm")
 
 
 def _depends_on(error: AsmSyntaxError, macro: FunctionMacro) -> bool:

@@ -49,6 +49,7 @@ CPP = {
     "ue8m0x2": "unsigned short",
     "e2m1x2": "unsigned char",
     "u64": "unsigned long long",
+    "f32x2": "unsigned long long",
     "s64": "long long",
     "b64": "unsigned long long",
     "f32": "float",

@@ -40,9 +40,12 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
     flush, saturate = modifiers.flag("ftz"), modifiers.flag("sat")
     relu = modifiers.flag("relu") if name == "fma" else False
     modifiers.flag("noftz")
-    kind = modifiers.type("f32", "f64", *_PACKED)
+    kind = modifiers.type("f32", "f64", "f32x2", *_PACKED)
     modifiers.end()
-    if kind == "f64" and name == "div" and rounding != "rn":
+    if kind == "f32x2" and name in ("add", "sub", "mul", "fma"):
+        _both(context, name, rounding or "rn", flush=flush)
+        return
+    if kind == "f32x2" or (kind == "f64" and name == "div" and rounding != "rn"):
         raise modifiers.unknown(rounding)
     n_sources = 3 if name in ("fma", "mad") else 2
     context.expect(n_sources + 1)
@@ -63,6 +66,18 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
             first, second = _inputs(context, kind, flush, 1, 2)
             text = f"({_operand(first)} {sign} {_operand(second)})"
     context.set(context.operand(0), kind, _wrapped(text, flush=flush, saturate=saturate, relu=relu, kind=kind))
+
+
+def _both(context: Context, name: str, rounding: str, *, flush: bool) -> None:
+    """Two f32 operations in 64-bit registers."""
+    n_sources = 3 if name == "fma" else 2
+    context.expect(n_sources + 1)
+    names = "xyz"[:n_sources]
+    inner = ", ".join(f"{PTX}ftz({x})" if flush else x for x in names)
+    call = _wrapped(f"{PTX}{name}_{rounding}({inner})", flush=flush, saturate=False, relu=False, kind="f32")
+    operation = f"[]({', '.join(f'float {x}' for x in names)}) {{ return {call}; }}"
+    sources = ", ".join(context.read(context.operand(i), "f32x2") for i in range(1, n_sources + 1))
+    context.set(context.operand(0), "f32x2", f"{PTX}both_f32({operation}, {sources})")
 
 
 def _operand(text: str) -> str:

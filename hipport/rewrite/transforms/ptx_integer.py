@@ -325,7 +325,9 @@ def _dot(context: Context, modifiers: Modifiers) -> None:
     modifiers.end()
     if len(types) == 1 and context.instruction.modifiers.count(types[0]) == 2:
         types = types * 2
-    if len(types) != 2 or (name == "dp2a" and not half):
+    if name == "dp2a" and not half:
+        raise context.wrong("'.lo' or '.hi' is missing")
+    if len(types) != 2:
         raise modifiers.unknown("")
     a_type, b_type = types
     result = "u32" if types == ["u32", "u32"] else "s32"

@@ -14,6 +14,7 @@ from hipport.rewrite.transforms import (  # noqa: F401 - each fills the table
     ptx_refused,
     ptx_sync,
     ptx_video,
+    ptx_wmma,
 )
 from hipport.rewrite.transforms.ptx_context import CPP, PTX, TABLE, Context, Modifiers, Note, Refusal, Variable
 from hipport.rewrite.transforms.ptx_memory import storage_of

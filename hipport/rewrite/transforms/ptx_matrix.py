@@ -163,13 +163,3 @@ def _mma_quads(context: Context, layouts: list[str], element: str) -> None:
     context.includes.add(_HEADER)
     rows = ", ".join("true" if layout == "row" else "false" for layout in layouts)
     context.spread(context.operand(0), kind, f"hipport::mma_quads_{element}<{rows}>({', '.join(groups[1:])})")
-
-
-@lowers("wmma", family="Matrix")
-def _wmma(context: Context, modifiers: Modifiers) -> None:
-    raise Refusal(
-        "HP602",
-        f"PTX '{context.instruction.name}' has an unspecified register layout",
-        "use the nvcuda::wmma C++ interface, which hipport carries over",
-        "wmma",
-    )

@@ -44,6 +44,15 @@ def is_refused(instruction: Instruction) -> bool:
     return any(re.fullmatch(pattern, instruction.name) for pattern, _ in HOPPER)
 
 
+def refusal_of(text: str) -> Refusal | None:
+    """The refusal for PTX text whose first instruction has no counterpart."""
+    first = re.match(r"[\s{]*(?:@!?\w+\s+)?([a-z]\w*)((?:\.[\w:]+)*)", text)
+    if first is None:
+        return None
+    instruction = Instruction(first[1], tuple(first[2].split(".")[1:]), ())
+    return hopper(instruction) if is_refused(instruction) else None
+
+
 @lowers(
     "wgmma", "tcgen05", "tensormap", "mapa", "getctarank", "clusterlaunchcontrol", "multimem", "setmaxnreg",
     "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "call", "ret", "brx", "alloca", "stacksave", "stackrestore",

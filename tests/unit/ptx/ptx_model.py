@@ -405,9 +405,10 @@ def compare(relation: str, kind: str, a: int, b: int) -> bool:
     return RELATIONS[relation.removesuffix("u")](first, second)
 
 
-def halves(function: Callable[..., int], args: tuple[int, ...]) -> int | tuple[int, int]:
-    """Both halves of packed operands: (low, high)."""
-    return function(*(a & 0xFFFF for a in args)), function(*(a >> 16 & 0xFFFF for a in args))
+def halves(function: Callable[..., int], args: tuple[int, ...], bits: int) -> tuple[int, int]:
+    """Both halves of packed operands, the low one first."""
+    mask = (1 << bits) - 1
+    return function(*(a & mask for a in args)), function(*(a >> bits & mask for a in args))
 
 
 def evaluate(name: str, *args: int) -> int | tuple[int, ...]:
@@ -418,9 +419,9 @@ def evaluate(name: str, *args: int) -> int | tuple[int, ...]:
     if op == "set":
         return _set(words, args)
     kind = words[-1] if words else ""
-    if kind in ("f16x2", "bf16x2"):
+    if kind in ("f16x2", "bf16x2", "f32x2"):
         scalar = ".".join((op, *words[:-1], kind[:-2]))
-        return halves(lambda *parts: int(evaluate(scalar, *parts)), args)  # type: ignore[arg-type, return-value]
+        return halves(lambda *parts: int(evaluate(scalar, *parts)), args, FORMATS[kind[:-2]].bits)  # type: ignore[arg-type, return-value]
     if kind in FORMATS:
         form = FORMATS[kind]
         if op in ("min", "max"):

@@ -35,7 +35,7 @@ def test_every_opcode_has_a_form() -> None:
     shown = {word.split(".")[0] for text in ALL_FORMS for word in text.replace(";", " ").replace("@p", " ").split()}
     refused = {"wgmma", "tcgen05", "tensormap", "mapa", "getctarank", "clusterlaunchcontrol", "multimem", "setmaxnreg",
                "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "call", "ret", "brx", "alloca", "stacksave",
-               "stackrestore", "wmma"}  # fmt: skip
+               "stackrestore"}  # fmt: skip
     rare = {"exit", "applypriority", "discard", "vote", "setp"}
     missing = set(TABLE) - shown - refused - rare
     assert not missing
@@ -116,6 +116,10 @@ def test_empty_text_is_a_compiler_barrier() -> None:
         ('asm("ldmatrix.sync.aligned.m16n16.x4.trans.shared.b8 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
         ('asm("ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
         ('asm("ldmatrix.sync.aligned.m8n8.x1.shared.b16.b4x16_p64 {%0}, [%1];" : "=r"(a) : "r"(b));', "HP502"),
+        ('asm("wmma.load.a.sync.aligned.row.m16n16k4.f16 {%0}, [%1];" : "=r"(a) : "l"(b));', "HP601"),
+        ('asm("wmma.load.a.sync.aligned.m16n16k16.f16 {%0}, [%1];" : "=r"(a) : "l"(b));', "HP502"),
+        ('asm("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%0], {%1};" :: "l"(b), "f"(a));', "HP504"),
+        ('asm("dp2a.s32.s32 %0, %1, %1, %1;" : "=r"(a) : "r"(b));', "HP504"),
         ('asm("cvt.rn.satfinite.f32.f64 %0, %1;" : "=f"(a) : "d"(b));', "HP502"),
         ('asm("cvt.rn.satfinite.ue8m0x2.f32 %0, %1, %1;" : "=h"(a) : "f"(b));', "HP502"),
     ],

@@ -39,6 +39,8 @@ def letter(kind: str) -> str:
         return {"f32": "f", "f64": "d"}[kind]
     if kind in ("f16", "bf16"):
         return "h"
+    if kind == "f32x2":
+        return "l"
     return "r" if kind.endswith("x2") else LETTER[int(kind[1:])]
 
 
@@ -138,6 +140,9 @@ def real_cases() -> Iterator[Case]:
     for words in ("rn.ftz", "rn.sat", "rz.ftz.sat"):
         for op, n in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
             yield Case(f"{op}.{words}.f32", "f32", ("f32",) * n)
+    for words in ("rn", "rz", "rm.ftz"):
+        for op, n in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
+            yield Case(f"{op}.{words}.f32x2", "f32x2", ("f32x2",) * n)
     for op in ("min", "max"):
         for words in ("ftz", "NaN", "ftz.NaN", "xorsign.abs", "NaN.xorsign.abs"):
             yield Case(f"{op}.{words}.f32", "f32", ("f32", "f32"))
@@ -247,8 +252,8 @@ GROUPS = {"integer": integer_cases, "real": real_cases, "conversion": conversion
 
 def operand(rng: random.Random, kind: str) -> int:
     """A random register, often a special or a near value."""
-    if kind.endswith("16x2") and "f" in kind:
-        return operand(rng, kind[:-2]) | operand(rng, kind[:-2]) << 16
+    if kind in ("f16x2", "bf16x2", "f32x2"):
+        return operand(rng, kind[:-2]) | operand(rng, kind[:-2]) << FORMATS[kind[:-2]].bits
     if kind in FORMATS:
         form = FORMATS[kind]
         bits = rng.getrandbits(form.bits)
@@ -344,7 +349,7 @@ def agrees(case: Case, got: int, expected: tuple[int, ...]) -> bool:
     if case.result == "b8":
         return got & 0xFF == expected[0] | expected[1] << 4
     if len(expected) == 2:
-        width = 16 if letter(case.result) == "r" else 8
+        width = {"l": 32, "r": 16, "h": 8}[letter(case.result)]
         form = FORMATS.get(case.result[:-2])
         mask = (1 << width) - 1
         return all(same(got >> (width * i) & mask, value, form) for i, value in enumerate(expected))
