@@ -14,8 +14,10 @@ from hipport.core import HipportError
 from hipport.core.target import TARGETS
 
 if TYPE_CHECKING:
-    from hipport.emulator import Checks, KernelInfo, LaunchResult, Module
+    from hipport.emulator import KernelInfo, LaunchResult, Module
     from hipport.emulator.values import Value
+
+_KERNEL_FAULTS = (8, 9, 11)  # hipemu_status: memory fault, deadlock, trap
 
 
 @click.command("emulate")
@@ -75,15 +77,20 @@ def command(
     \b
     Example:
       hipport emulate k.co -k vadd --grid 4 --block 256 --args a.npy b.npy zeros:f32:1000:c.npy i32:1000
+
+    \b
+    Exit codes: 0; 1 when the checks found something or the kernel faulted
+    (memory fault, trap, deadlock); 2 when it could not be run, or not to
+    its end.
     """
     if values and not has_values:
         raise HipportError(f"unexpected argument {values[0]!r}", "put --args before the kernel's arguments")
     from hipport.codeobject import device_image, device_images
-    from hipport.emulator import Device, Options
+    from hipport.emulator import Checks, Device, Options
 
     data = _read(code_object)
     target = target or _only_target(device_images(data, str(code_object)), code_object)
-    options = Options(threads=threads, max_instructions=max_instructions, checks=_checks(checks))
+    options = Options(threads=threads, max_instructions=max_instructions, checks=Checks.parse(checks))
     device = Device(target, options)
     module = device.load(device_image(data, target, str(code_object)))
     if list_only:
@@ -109,8 +116,11 @@ def command(
         for a in arguments:
             a.save()
     _show(result, info, arguments, stats, as_json)
-    result.raise_error()
-    return 1 if result.findings else 0
+    if result.error is not None and result.error.status not in _KERNEL_FAULTS:
+        raise result.error
+    if result.error is not None:
+        click.echo(f"hipport: {result.error}", err=True)
+    return 1 if result.findings or result.error else 0
 
 
 def _read(path: Path) -> bytes:
@@ -127,18 +137,6 @@ def _only_target(images: tuple[Any, ...], path: Path) -> str:
     if len(names) == 1 and (found := names.pop()) in TARGETS:
         return found
     raise HipportError(f"{path} has code for {', '.join(sorted(names)) or 'no target'}", "choose one with --target")
-
-
-def _checks(text: str) -> Checks:
-    from hipport.emulator import Checks
-
-    chosen = Checks.NONE
-    for name in filter(None, text.split(",")):
-        if name.upper() not in Checks.__members__:
-            known = ", ".join(m.lower() for m in Checks.__members__)
-            raise HipportError(f"unknown check {name!r}", f"choose from {known}")
-        chosen |= Checks[name.upper()]
-    return chosen
 
 
 def _dimensions(text: str, option: str) -> tuple[int, ...]:

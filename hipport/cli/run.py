@@ -19,6 +19,9 @@ from hipport.core.target import TARGETS
 if TYPE_CHECKING:
     from hipport.pipeline.program import Built
 
+# Findings name source lines, and _sync calls of translated code test their masks.
+_CHECKED_BUILD = ("-gline-tables-only", "-DHIPPORT_CHECK_MASKS")
+
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
 @click.argument("program", type=click.Path(path_type=Path))
@@ -86,18 +89,22 @@ def command(
       hipport run saxpy.cu --device rocm         on the GPU of this machine
 
     \b
-    Exit codes: the program's own (128 + n when signal n ended it); 2 when it
-    could not be translated, compiled or started.
+    Exit codes: the program's own (128 + n when signal n ended it); 1 when it
+    ended with 0 but the checks found something; 2 when it could not be
+    translated, compiled or started.
     """
+    from hipport.emulator import Checks
     from hipport.hiprt import RunOptions, build_runtime, runtime_environment
     from hipport.hiprt.program import CompileError
     from hipport.pipeline.program import Compilation, build_from
     from hipport.sdk import find_sdk
 
     target_named(target)
+    checked = bool(Checks.parse(checks)) and device != "rocm"
     sdk = find_sdk(profile)
     runtime = build_runtime(sdk)
     flags = (f"-O{level}", *(f"-D{define}" for define in defines), *((f"-std={std}",) if std else ()))
+    flags += _CHECKED_BUILD if checked else ()
     how = Compilation(target, include_dirs, flags, libraries, warp_model)
     try:
         built = build_from(program, how, sdk, runtime)
@@ -109,12 +116,19 @@ def command(
         return _start([str(built.executable), *arguments], None)
     options = RunOptions(target, devices, threads, True, checks, max_instructions)
     with tempfile.TemporaryDirectory(prefix="hipport-run-") as folder:
-        if stats:
-            options = replace(options, statistics=Path(folder) / "statistics.json")
+        report = Path(folder) / "statistics.json"
+        if stats or checked:
+            options = replace(options, statistics=report)
         code = _start([str(built.executable), *arguments], runtime_environment(runtime, options))
-        if options.statistics is not None and options.statistics.exists():
-            _print_statistics(json.loads(options.statistics.read_text(encoding="utf-8")))
-    return code
+        statistics = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+    if statistics is None:
+        return code
+    if stats:
+        _print_statistics(statistics)
+    found = len(statistics["findings"])
+    if found and not stats:
+        click.echo(f"hipport: {plural(found, 'finding')}; hipport explain ID says more", err=True)
+    return 1 if found and code == 0 else code
 
 
 def _start(words: list[str], environment: dict[str, str] | None) -> int:
@@ -143,10 +157,11 @@ def _say_findings(built: Built, verbose: bool) -> None:
 def _print_statistics(s: dict[str, Any]) -> None:
     seconds = s["nanoseconds"] / 1e9
     rate = s["instructions"] / seconds / 1e6 if seconds else 0.0
+    cpu = s["cpu_nanoseconds"] / 1e9
     lines = [
         f"hipport: {s['target']}, {plural(s['launches'], 'launch').replace('launchs', 'launches')}, "
         f"{plural(s['workgroups'], 'workgroup')}, {plural(s['waves'], 'wavefront')}",
-        f"  {s['instructions']:,} wave-instructions in {seconds:.3f} s ({rate:.1f} M/s), "
+        f"  {s['instructions']:,} wave-instructions in {seconds:.3f} s ({rate:.1f} M/s, {cpu:.3f} s of CPU time), "
         f"{s['mfma_instructions']:,} matrix instructions",
     ]
     if s["lds_accesses"] or s["global_accesses"]:

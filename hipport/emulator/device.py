@@ -41,6 +41,21 @@ class Checks(IntFlag):
     BANKS = 64
     ALL = 127
 
+    @classmethod
+    def parse(cls, text: str) -> Checks:
+        """Comma list of names, in any case; empty for none.
+
+        Raises:
+            HipportError: there is no check of that name.
+        """
+        chosen = cls.NONE
+        for name in filter(None, (part.strip() for part in text.split(","))):
+            if name.upper() not in cls.__members__:
+                known = ", ".join(m.lower() for m in cls.__members__)
+                raise HipportError(f"unknown check {name!r}", f"choose from {known}")
+            chosen |= cls[name.upper()]
+        return chosen
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -127,6 +142,7 @@ class Statistics:
     global_minimum: int
     mfma_instructions: int
     scratch_bytes: int
+    cpu_nanoseconds: int
 
     @property
     def instructions_per_second(self) -> float:

@@ -166,6 +166,7 @@ class StatisticsStruct(Struct):
             "global_minimum",
             "mfma_instructions",
             "scratch_bytes",
+            "cpu_nanoseconds",
         )
     ]
 

@@ -469,7 +469,7 @@ hipemu_status hipemu_launch_kernel(hipemu_kernel *kernel, const hipemu_launch *l
             result->n_findings = launch.kept;
             result->n_dropped = launch.dropped;
             result->statistics = {s.instructions, s.waves, s.workgroups, s.nanoseconds, s.lds_accesses, s.lds_conflict_cycles, s.global_accesses,
-                                  s.global_segments, s.global_minimum, s.mfma, s.scratch_bytes};
+                                  s.global_segments, s.global_minimum, s.mfma, s.scratch_bytes, s.cpu_nanoseconds};
         }
         return launch.status == HIPEMU_OK ? HIPEMU_OK : fail(launch.status, launch.error);
     });
@@ -481,7 +481,7 @@ void hipemu_statistics_get(hipemu_device *device, hipemu_statistics *out) {
     if (!device || !out) return;
     const Statistics &s = device->totals;
     *out = {s.instructions, s.waves, s.workgroups, s.nanoseconds, s.lds_accesses, s.lds_conflict_cycles, s.global_accesses, s.global_segments,
-            s.global_minimum, s.mfma, s.scratch_bytes};
+            s.global_minimum, s.mfma, s.scratch_bytes, s.cpu_nanoseconds};
 }
 
 hipemu_status hipemu_occupancy(hipemu_kernel *kernel, uint32_t block_threads, uint32_t dynamic_lds, uint32_t *out) {

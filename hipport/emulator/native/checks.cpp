@@ -6,57 +6,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
-#include <unordered_map>
 
-#include "launch.h"
+#include "shadow.h"
 
 namespace hipemu {
 
-namespace {
+std::string origin_text(const Wave &w) {
+    const Shadow &s = *w.shadow;
+    if (s.origin_record) return "it depends on " + w.group->launch->device->undefined.origin(s.origin_record);
+    if (!s.origin) return "it depends on a register that was never written";
+    return "it depends on LDS that was never written (offset " + std::to_string(s.origin_offset) + ", read by '" + s.origin->text + "')";
+}
 
-enum Counter : u8 { kVm, kLgkm, kVs, kSamples, kCounters }; // loads; LDS and scalar loads; stores (gfx10 and later); image samples (gfx12)
-
-struct Pending {
-    u16 first;  // row, or 1024 + SGPR
-    u8 count;
-    bool scalar; // returns out of order
-};
-
-} // namespace
-
-struct Shadow {
-    u64 defined[512];
-    u32 undefined_scalar[kSgprs + 4]; // bits
-    bool scc_undefined = false;
-    u64 exec_undefined = 0;
-    // where an undefined value came from, for the message
-    const Inst *origin = nullptr;
-    u64 origin_offset = 0;
-    u8 origin_record = 0;
-    // outstanding loads by counter, oldest first
-    std::vector<Pending> pending[kCounters];
-    u8 busy[512 + kSgprs + 4]; // loads outstanding per register
-    Statistics counts;
-};
+void report_undefined(Wave &w, const Inst *i, const char *what, u64 lanes) {
+    report(w, i, "HP854", std::string(what) + " is not initialised: " + origin_text(w), lanes ? __builtin_ctzll(lanes) : 0, 0);
+}
 
 namespace {
-
-// Who touched a dword of LDS since which barrier: tag = epoch << 8 | wave + 1. kMany: several waves; kMixed: different bytes
-// by different waves, which is not looked at further.
-struct LdsWord {
-    u32 write_tag = 0, read_tag = 0;
-    u8 write_bytes = 0, read_bytes = 0, atomic = 0;
-};
-constexpr u32 kMany = 0xff, kMixed = 0xfe;
-
-struct LdsShadow {
-    std::vector<LdsWord> words;
-    std::vector<u8> defined; // per byte, 1: written
-    u32 epoch_base = 1;      // grows from workgroup to workgroup, so that words need no clearing
-    u32 last_epoch = 0;
-};
-
-LdsShadow &lds_shadow(Workgroup &g) { return *static_cast<LdsShadow *>(g.lds_shadow); }
 
 // ---- definedness ------------------------------------------------------------------------------------------------------
 
@@ -96,17 +62,6 @@ void set_lanes(Wave &w, const Operand &o, u64 defined, u64 exec) {
         u64 &d = w.shadow->defined[o.index + k];
         d = (d & ~exec) | (defined & exec);
     }
-}
-
-std::string origin_text(const Wave &w) {
-    const Shadow &s = *w.shadow;
-    if (s.origin_record) return "it depends on " + w.group->launch->device->undefined.origin(s.origin_record);
-    if (!s.origin) return "it depends on a register that was never written";
-    return "it depends on LDS that was never written (offset " + std::to_string(s.origin_offset) + ", read by '" + s.origin->text + "')";
-}
-
-void report_undefined(Wave &w, const Inst *i, const char *what, u64 lanes) {
-    report(w, i, "HP854", std::string(what) + " is not initialised: " + origin_text(w), lanes ? __builtin_ctzll(lanes) : 0, 0);
 }
 
 bool same(const Operand &a, const Operand &b) { return a.kind == b.kind && a.index == b.index && a.modifiers == b.modifiers && a.sdwa == b.sdwa; }
@@ -225,8 +180,6 @@ void scalar_definedness(Wave &w, const Inst *i) {
     s.undefined_scalar[d.index] = u32(result);
     if (d.width > 1) s.undefined_scalar[d.index + 1] = u32(result >> 32);
 }
-
-bool writes_register(const Inst *i) { return i->op->returns || ((i->op->flags & kAtomic) && i->op->unit == Unit::memory && (i->flags & kGlc)); }
 
 void memory_definedness(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
@@ -362,39 +315,10 @@ void definedness(Wave &w, const Inst *i) {
 
 // ---- waits ------------------------------------------------------------------------------------------------------------
 
-struct Wait {
-    int limit[kCounters] = {-1, -1, -1, -1};
-};
-
-Wait parse_wait(const Inst *i, bool gfx10) {
-    Wait w;
-    std::string_view text(i->text);
-    size_t space = text.find(' ');
-    std::string_view name = text.substr(0, space), rest = space == text.npos ? "" : text.substr(space + 1);
-    auto number_after = [&](std::string_view key) {
-        size_t at = rest.find(key);
-        return at == rest.npos ? -1 : atoi(rest.data() + at + key.size());
-    };
-    auto plain = [&] { return int(strtol(rest.data(), nullptr, 0)); };
-    if (name == "s_waitcnt") {
-        w.limit[kVm] = number_after("vmcnt(");
-        w.limit[kLgkm] = number_after("lgkmcnt(");
-        if (rest.find('(') == rest.npos) w.limit[kVm] = w.limit[kLgkm] = 0; // raw immediate: not decoded, assume all
-        if (!gfx10) w.limit[kVs] = -1;
-    } else if (name == "s_wait_loadcnt" || name == "s_waitcnt_vmcnt") {
-        w.limit[kVm] = plain();
-    } else if (name == "s_wait_samplecnt") {
-        w.limit[kSamples] = plain();
-    } else if (name == "s_wait_dscnt" || name == "s_wait_kmcnt" || name == "s_waitcnt_lgkmcnt") {
-        w.limit[kLgkm] = plain();
-    } else if (name == "s_wait_loadcnt_dscnt") {
-        int v = plain();
-        w.limit[kVm] = v >> 8 & 63;
-        w.limit[kLgkm] = v & 63;
-    } else if (name == "s_wait_idle") {
-        w.limit[kVm] = w.limit[kLgkm] = w.limit[kSamples] = 0;
-    }
-    return w;
+void landed(Shadow &s, const Pending &p) {
+    u32 first = p.first >= 1024 ? p.first - 1024 + kScalarRegister : p.first;
+    for (u32 r = 0; r < p.count; ++r) --s.busy[first + r];
+    s.busy_registers -= p.count;
 }
 
 void retire(Shadow &s, Counter c, int limit) {
@@ -404,98 +328,92 @@ void retire(Shadow &s, Counter c, int limit) {
         for (const Pending &p : queue)
             if (p.scalar) return; // out of order: only waiting for all helps
     size_t n = queue.size() - size_t(limit);
-    for (size_t k = 0; k < n; ++k)
-        for (u32 r = 0; r < queue[k].count; ++r) --s.busy[(queue[k].first >= 1024 ? queue[k].first - 1024 + 512 : queue[k].first) + r];
+    for (size_t k = 0; k < n; ++k) landed(s, queue[k]);
     queue.erase(queue.begin(), queue.begin() + i64(n));
 }
 
-void check_waits(Wave &w, const Inst *i) {
+// gfx12 counts LDS (ds) and scalar loads (km) apart.
+void retire_some(Shadow &s, bool scalar, int limit) {
+    auto &queue = s.pending[kLgkm];
+    if (limit < 0 || (scalar && limit > 0)) return;
+    i64 n = std::count_if(queue.begin(), queue.end(), [&](const Pending &p) { return p.scalar == scalar; }) - limit;
+    auto kept = queue.begin();
+    for (const Pending &p : queue) {
+        if (p.scalar == scalar && n-- > 0) landed(s, p);
+        else *kept++ = p;
+    }
+    queue.erase(kept, queue.end());
+}
+
+void wait(Wave &w, const Inst *i) {
+    Shadow &s = *w.shadow;
+    const i8 *limit = i->plan->limit;
+    retire(s, kVm, limit[kVm]);
+    retire(s, kSamples, limit[kSamples]);
+    if (w.group->target->generation != Generation::gfx12) retire(s, kLgkm, limit[kLgkm]);
+    else if (std::string_view(i->op->name) == "s_wait_idle") retire(s, kLgkm, 0);
+    else retire_some(s, std::string_view(i->op->name) == "s_wait_kmcnt", limit[kLgkm]);
+}
+
+void report_used_too_early(Wave &w, const Inst *i, u32 r) {
+    std::string name = r >= kScalarRegister ? "s" + std::to_string(r - kScalarRegister) : (r >= 256 ? "a" : "v") + std::to_string(r % 256);
+    report(w, i, "HP857", "register " + name + " is used before the wait for the load that fills it", 0, r >= kScalarRegister ? r - kScalarRegister : r);
+}
+
+void check_registers_arrived(Wave &w, const Inst *i) {
+    Shadow &s = *w.shadow;
+    const CheckPlan &p = *i->plan;
+    u32 any = 0;
+    for (u32 k = 0; k < p.n_registers; ++k) any |= s.busy[p.registers[k]];
+    if (__builtin_expect(any != 0, 0))
+        for (u32 k = 0; k < p.n_registers; ++k)
+            if (s.busy[p.registers[k]]) return report_used_too_early(w, i, p.registers[k]);
+    if (i->op && i->op->shape == Shape::image)
+        for (u32 k = 0; k < i->c; ++k)
+            if (s.busy[i->dpp[k]]) return report_used_too_early(w, i, i->dpp[k]);
+}
+
+void start_load(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const Op *op = i->op;
-    bool any = !s.pending[kVm].empty() || !s.pending[kLgkm].empty() || !s.pending[kSamples].empty();
-    bool gfx12 = w.group->target->generation == Generation::gfx12;
-    if (op && op->shape == Shape::wait && op->unit == Unit::control) {
-        if (!any) return;
-        static thread_local std::unordered_map<const Inst *, Wait> parsed;
-        auto [at, fresh] = parsed.try_emplace(i);
-        if (fresh) at->second = parse_wait(i, w.group->target->generation >= Generation::gfx11);
-        retire(s, kVm, at->second.limit[kVm]);
-        retire(s, kSamples, at->second.limit[kSamples]);
-        // gfx12 counts LDS (ds) and scalar loads (km) apart.
-        std::string_view name(op->name);
-        if (gfx12 && name == "s_wait_kmcnt") {
-            if (at->second.limit[kLgkm] == 0) {
-                auto &queue = s.pending[kLgkm];
-                for (const Pending &p : queue)
-                    if (p.scalar) for (u32 r = 0; r < p.count; ++r) --s.busy[p.first - 1024 + 512 + r];
-                queue.erase(std::remove_if(queue.begin(), queue.end(), [](const Pending &p) { return p.scalar; }), queue.end());
-            }
-        } else if (gfx12) {
-            int limit = at->second.limit[kLgkm];
-            if (limit >= 0) {
-                auto &queue = s.pending[kLgkm];
-                int n = int(std::count_if(queue.begin(), queue.end(), [](const Pending &p) { return !p.scalar; })) - limit;
-                for (auto p = queue.begin(); p != queue.end() && n > 0;) {
-                    if (p->scalar) { ++p; continue; }
-                    for (u32 r = 0; r < p->count; ++r) --s.busy[p->first + r];
-                    p = queue.erase(p);
-                    --n;
-                }
-            }
-        } else {
-            retire(s, kLgkm, at->second.limit[kLgkm]);
-        }
-        return;
-    }
-    if (any) {
-        auto busy = [&](const Operand &o) {
-            u32 base = o.kind == Kind::vgpr ? o.index : o.kind == Kind::sgpr ? 512 + o.index : ~0u;
-            if (base == ~0u) return false;
-            u32 width = o.width ? o.width : 1;
-            for (u32 k = 0; k < width && base + k < sizeof s.busy; ++k)
-                if (s.busy[base + k]) return true;
-            return false;
-        };
-        auto check = [&](const Inst *x) {
-            for (u32 k = 0; x->op && x->op->shape == Shape::image && k < x->c; ++k)
-                if (s.busy[x->dpp[k]]) {
-                    report(w, i, "HP857", "register v" + std::to_string(x->dpp[k]) + " is used before the wait for the load that fills it", 0, x->dpp[k]);
-                    return;
-                }
-            for (int k = 0; k < kMaxOperands; ++k)
-                if (x->o[k].kind != Kind::none && busy(x->o[k])) {
-                    bool scalar = x->o[k].kind == Kind::sgpr;
-                    report(w, i, "HP857", std::string("register ") + (scalar ? "s" : x->o[k].index >= 256 ? "a" : "v") + std::to_string(x->o[k].index % 256) +
-                           " is used before the wait for the load that fills it", 0, x->o[k].index);
-                    return;
-                }
-        };
-        if (i->second) { check(i->second); check(i->second + 1); }
-        else if (op && !(op->flags & kHint)) check(i);
-    }
-    if (!op) return;
-    // New outstanding results.
-    bool memory = op->unit == Unit::memory, lds = op->unit == Unit::lds, smem = op->unit == Unit::smem;
-    if (!memory && !lds && !smem) return;
-    bool returns = writes_register(i), flat = op->name[0] == 'f';
-    auto push = [&](Counter c, bool with_registers) {
+    bool smem = op->unit == Unit::smem, returns = writes_register(i), flat = op->name[0] == 'f';
+    auto push = [&](Counter c) {
         Pending p{0, 0, smem};
-        if (returns && with_registers && i->o[0].kind != Kind::none && !(i->flags & kLds) && !((op->flags & kLoad) && (op->flags & kStore))) {
+        if (returns && i->o[0].kind != Kind::none && !(i->flags & kLds) && !((op->flags & kLoad) && (op->flags & kStore))) {
             p.first = u16(smem ? 1024 + i->o[0].index : i->o[0].index);
             p.count = i->o[0].width;
-            for (u32 r = 0; r < p.count; ++r) ++s.busy[(smem ? 512 + i->o[0].index : i->o[0].index) + r];
+            for (u32 r = 0; r < p.count; ++r) ++s.busy[(smem ? kScalarRegister + i->o[0].index : i->o[0].index) + r];
+            s.busy_registers += p.count;
         }
         s.pending[c].push_back(p);
     };
-    if (memory) {
-        bool counted = (op->flags & kLoad) || returns || w.group->target->generation < Generation::gfx11; // stores have their own counter later
-        std::string_view name(op->name);
-        bool sampled = gfx12 && (name.substr(0, 12) == "image_sample" || name.substr(0, 13) == "image_gather4");
-        if (counted) push(sampled ? kSamples : kVm, true);
-        if (flat && counted) push(kLgkm, true);
-    } else {
-        push(kLgkm, true);
+    if (op->unit != Unit::memory) return push(kLgkm);
+    bool gfx12 = w.group->target->generation == Generation::gfx12;
+    bool counted = (op->flags & kLoad) || returns || w.group->target->generation < Generation::gfx11; // stores have their own counter later
+    std::string_view name(op->name);
+    bool sampled = gfx12 && (name.starts_with("image_sample") || name.starts_with("image_gather4"));
+    if (counted) push(sampled ? kSamples : kVm);
+    if (flat && counted) push(kLgkm);
+}
+
+// The usual case: everything that is read is defined, so everything that is written becomes defined.
+bool usual_definedness(Wave &w, const CheckPlan &p) {
+    Shadow &s = *w.shadow;
+    if (p.kind == CheckPlan::unusual || s.exec_undefined || (p.reads_scc && s.scc_undefined)) return false;
+    u64 exec = w.exec(), have = ~0ull;
+    u32 undefined = 0;
+    const u16 *r = p.registers;
+    for (u32 k = 0; k < p.n_rows; ++k) have &= s.defined[*r++];
+    for (u32 k = 0; k < p.n_scalars; ++k) undefined |= s.undefined_scalar[*r++ - kScalarRegister];
+    if (((p.whole_rows ? w.full() : exec) & ~have) | undefined) return false;
+    if (p.needs_lane && !exec) return false;
+    u64 fills = p.fills_rows ? ~0ull : exec;
+    for (int which = 0; which < 2; ++which) {
+        for (u32 k = 0; k < p.out_rows[which]; ++k) s.defined[p.out_row[which] + k] |= fills;
+        for (u32 k = 0; k < p.out_scalars[which]; ++k) s.undefined_scalar[p.out_scalar[which] + k] = 0;
     }
+    if (p.writes_scc) s.scc_undefined = false;
+    return true;
 }
 
 } // namespace
@@ -523,212 +441,15 @@ void global_out_of_bounds(Wave &w, const Inst *i, u64 address, u32 bytes, int la
 }
 
 void before_instruction(Wave &w, const Inst *i) {
-    if (w.checks & HIPEMU_CHECK_WAITCNT) check_waits(w, i);
-    if (w.checks & HIPEMU_CHECK_UNINITIALISED) definedness(w, i);
-}
-
-namespace {
-
-void count_banks(Wave &w, const u64 *address, u32 bytes, u64 exec) {
-    Statistics &c = w.shadow->counts;
-    ++c.lds_accesses;
-    // A cycle serves as many lanes as fit 32 banks (64 on gfx950) of a dword each.
-    u32 banks = w.group->target->generation == Generation::gfx950 ? 64 : 32;
-    u32 dwords = std::max(1u, bytes / 4);
-    int group = std::max(1, int(banks / dwords));
-    for (int first = 0; first < (w.wave32 ? 32 : 64); first += group) {
-        u64 lanes = exec >> first & (group >= 64 ? ~0ull : (1ull << group) - 1);
-        u8 count[64] = {}, worst = 1;
-        u32 words[64][32]; // distinct dwords per bank; equal ones are broadcast
-        for_lanes(lanes, [&](int l) {
-            for (u32 k = 0; k < dwords; ++k) {
-                u32 word = u32(address[first + l] / 4) + k, bank = word & (banks - 1), n = count[bank];
-                bool known = false;
-                for (u32 j = 0; j < n; ++j) known |= words[bank][j] == word;
-                if (known || n == 32) continue;
-                words[bank][n] = word;
-                worst = std::max(worst, ++count[bank]);
-            }
-        });
-        c.lds_conflict_cycles += worst - 1;
+    const CheckPlan *p = i->plan;
+    if (!p) return; // run_missing says what is wrong
+    if (w.checks & HIPEMU_CHECK_WAITCNT) {
+        if (p->kind == CheckPlan::wait) wait(w, i);
+        else if (w.shadow->busy_registers) check_registers_arrived(w, i);
+        if (p->starts_load) start_load(w, i);
     }
-}
-
-void count_segments(Wave &w, const u64 *address, u32 bytes, u64 exec) {
-    Statistics &c = w.shadow->counts;
-    ++c.global_accesses;
-    u64 segments[128], starts[kLanes], previous = ~0ull;
-    int n = 0, lanes = 0;
-    for_lanes(exec, [&](int l) {
-        starts[lanes++] = address[l];
-        for (u64 s = address[l] >> 6; s <= (address[l] + bytes - 1) >> 6; ++s) {
-            if (s == previous) continue;
-            previous = s;
-            if (n < 128) segments[n++] = s;
-        }
-    });
-    std::sort(segments, segments + n);
-    c.global_segments += u64(std::unique(segments, segments + n) - segments);
-    std::sort(starts, starts + lanes);
-    c.global_minimum += (u64(std::unique(starts, starts + lanes) - starts) * bytes + 63) / 64;
-}
-
-struct Race {
-    int lane = -1;
-    u32 other = 0; // wave + 1, or kMany
-    u64 at = 0;
-    bool other_wrote = false;
-};
-
-// One dword, any bytes of it.
-void touch(LdsWord &x, u32 tag, u8 mask, bool store, bool atomic, int lane, u64 at, Race &race) {
-    u32 epoch = tag >> 8, me = tag & 0xff;
-    auto meets = [&](u32 other_tag, u8 bytes) {
-        u32 other = other_tag & 0xff;
-        return other_tag >> 8 == epoch && other != me && other != kMixed && (bytes & mask);
-    };
-    if (race.lane < 0) {
-        if (meets(x.write_tag, x.write_bytes) && !(atomic && x.atomic) && !(x.atomic && !store)) race = {lane, x.write_tag & 0xff, at, true};
-        else if (store && !atomic && meets(x.read_tag, x.read_bytes)) race = {lane, x.read_tag & 0xff, at, false};
-    }
-    auto note = [&](u32 &other_tag, u8 &bytes) {
-        if (other_tag >> 8 != epoch) {
-            other_tag = tag;
-            bytes = mask;
-        } else {
-            if (other_tag != tag) other_tag = epoch << 8 | (mask == 15 && bytes == 15 ? kMany : kMixed);
-            bytes |= mask;
-        }
-    };
-    if (store) {
-        x.atomic = u8(x.write_tag >> 8 == epoch ? x.atomic & u8(atomic) : u8(atomic));
-        note(x.write_tag, x.write_bytes);
-    } else {
-        note(x.read_tag, x.read_bytes);
-    }
-}
-
-void check_lds(Wave &w, const Inst *i, const u64 *address, u32 bytes, bool store, const Access &a) {
-    LdsShadow &shadow = lds_shadow(*w.group);
-    u32 limit = w.group->lds_bytes, epoch = shadow.epoch_base + w.epoch;
-    shadow.last_epoch = std::max(shadow.last_epoch, epoch);
-    u32 tag = epoch << 8 | (w.index + 1);
-    bool atomic = i->op && (i->op->flags & kAtomic);
-    if (w.checks & HIPEMU_CHECK_RACES) {
-        Race race;
-        for_lanes(a.exec, [&](int l) {
-            u64 at = address[l] & 0xffffffffu;
-            if (at + bytes > limit) return;
-            if ((at & 3) == 0 && (bytes & 3) == 0) {
-                LdsWord *x = &shadow.words[at / 4];
-                for (u32 k = 0; k < bytes / 4; ++k, ++x) {
-                    if (!store && !atomic && x->read_tag == tag && x->read_bytes == 15 && x->write_tag >> 8 != epoch) continue;
-                    if (x->write_tag >> 8 != epoch && (!store || x->read_tag >> 8 != epoch)) { // first touch since the barrier
-                        if (store) { x->write_tag = tag; x->write_bytes = 15; x->atomic = atomic; }
-                        else if (x->read_tag >> 8 != epoch) { x->read_tag = tag; x->read_bytes = 15; }
-                        else touch(*x, tag, 15, store, atomic, l, at, race);
-                        continue;
-                    }
-                    touch(*x, tag, 15, store, atomic, l, at, race);
-                }
-            } else {
-                for (u64 word = at / 4; word <= (at + bytes - 1) / 4; ++word) {
-                    u32 low = u32(std::max(at, word * 4) - word * 4), high = u32(std::min(at + bytes, word * 4 + 4) - word * 4);
-                    touch(shadow.words[word], tag, u8(((1u << high) - 1) & ~((1u << low) - 1)), store, atomic, l, at, race);
-                }
-            }
-        });
-        if (race.lane >= 0)
-            report(w, i, "HP855", std::string("LDS race: this ") + (store ? "store" : "load") + " of offset " + std::to_string(race.at) + " and a " +
-                   (race.other_wrote ? "store" : "load") + " by " + (race.other == kMany ? "other waves" : "wave " + std::to_string(race.other - 1)) +
-                   " have no barrier between them", race.lane, race.at);
-    }
-    if (!(w.checks & HIPEMU_CHECK_UNINITIALISED)) return;
-    if (store) {
-        u64 data = ~0ull;
-        if (a.row >= 0)
-            for (u32 k = 0; k < std::max(1u, bytes / 4); ++k) data &= w.shadow->defined[a.row + int(k)];
-        for_lanes(a.exec, [&](int l) {
-            u64 at = address[l] & 0xffffffffu;
-            if (at + bytes <= limit) std::memset(&shadow.defined[at], data >> l & 1, bytes);
-        });
-        return;
-    }
-    u64 undefined = 0;
-    for_lanes(a.exec, [&](int l) {
-        u64 at = address[l] & 0xffffffffu;
-        if (at + bytes > limit) return;
-        u32 all = 1;
-        for (u32 k = 0; k < bytes; ++k) all &= shadow.defined[at + k];
-        if (!all) {
-            if (!undefined) w.shadow->origin_offset = at;
-            undefined |= 1ull << l;
-        }
-    });
-    if (undefined) {
-        w.shadow->origin = i;
-        w.shadow->origin_record = 0;
-        if (a.row >= 0)
-            for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined;
-    }
-}
-
-// An uninitialised value goes to memory: wrong when it reaches the host, or an address or branch of a later load.
-void undefined_store(Wave &w, const Inst *i, const u64 *address, u32 bytes, const Access &a, u64 bad) {
-    Launch &launch = *w.group->launch;
-    UndefinedMemory &memory = launch.device->undefined;
-    const Arena &arena = launch.device->arena;
-    bool atomic = i->op && (i->op->flags & kAtomic);
-    if (bad && (atomic || !launch.options.host_copies)) {
-        report_undefined(w, i, "a value stored to memory", bad);
-        return;
-    }
-    if (bad) {
-        int lane = __builtin_ctzll(bad);
-        u8 record = memory.record(i->address - launch.program->bias, launch.kernel->name, [&] {
-            return launch.describe(&w, i, "HP854", "a value stored to memory, and then read by the host, is not initialised: " + origin_text(w), lane, address[lane]);
-        });
-        for_lanes(bad, [&](int l) { memory.mark(arena, address[l], bytes, record); });
-    }
-    if (memory.any()) for_lanes(a.exec & ~bad, [&](int l) { memory.mark(arena, address[l], bytes, 0); });
-}
-
-void undefined_load(Wave &w, const u64 *address, u32 bytes, const Access &a) {
-    UndefinedMemory &memory = w.group->launch->device->undefined;
-    const Arena &arena = w.group->launch->device->arena;
-    u64 undefined = 0;
-    for_lanes(a.exec, [&](int l) {
-        if (u8 record = memory.find(arena, address[l], bytes)) {
-            w.shadow->origin_record = record;
-            undefined |= 1ull << l;
-        }
-    });
-    if (undefined)
-        for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) w.shadow->defined[a.row + int(k)] &= ~undefined;
-}
-
-} // namespace
-
-void observe_access(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes, bool store, u64 active, const Access &a) {
-    (void)active;
-    Space s = space;
-    if (s == Space::flat && a.exec) {
-        u32 high = u32(address[__builtin_ctzll(a.exec)] >> 32);
-        s = high == u32(kSharedBase >> 32) ? Space::lds : high == u32(kPrivateBase >> 32) ? Space::scratch : Space::global;
-    }
-    if (s == Space::lds) {
-        if (w.checks & (HIPEMU_CHECK_RACES | HIPEMU_CHECK_UNINITIALISED)) check_lds(w, i, address, bytes, store, a);
-        if (w.checks & HIPEMU_CHECK_BANKS) count_banks(w, address, bytes, a.exec);
-    } else if (s == Space::global) {
-        if ((w.checks & HIPEMU_CHECK_UNINITIALISED) && store && a.row >= 0) {
-            u64 d = ~0ull;
-            for (u32 k = 0; k < std::max(1u, bytes / 4) && a.row + int(k) < 512; ++k) d &= w.shadow->defined[a.row + int(k)];
-            undefined_store(w, i, address, bytes, a, a.exec & ~d);
-        } else if ((w.checks & HIPEMU_CHECK_UNINITIALISED) && !store && a.row >= 0 && w.group->launch->device->undefined.any()) {
-            undefined_load(w, address, bytes, a);
-        }
-        if (w.checks & HIPEMU_CHECK_BANKS) count_segments(w, address, bytes, a.exec);
-    }
+    if ((w.checks & HIPEMU_CHECK_UNINITIALISED) && !usual_definedness(w, *p)) definedness(w, i);
+    if (p->compares_exec) note_mask_test(w, i);
 }
 
 void start_shadow(Wave &w, u32 user_sgprs) {
@@ -747,31 +468,14 @@ void start_shadow(Wave &w, u32 user_sgprs) {
     s.origin_record = 0;
     for (auto &queue : s.pending) queue.clear();
     std::memset(s.busy, 0, sizeof s.busy);
+    s.busy_registers = 0;
+    s.mask_differs = false;
     s.counts = {};
 }
 
 void release_shadow(Wave &w) {
     delete w.shadow;
     w.shadow = nullptr;
-}
-
-void start_lds_shadow(Workgroup &g) {
-    u32 checks = g.launch->options.checks;
-    if (!(checks & (HIPEMU_CHECK_RACES | HIPEMU_CHECK_UNINITIALISED))) return;
-    if (!g.lds_shadow) g.lds_shadow = new LdsShadow;
-    LdsShadow &s = lds_shadow(g);
-    s.epoch_base = s.last_epoch + 1;
-    if (s.words.size() != g.lds_bytes / 4 + 1 || s.epoch_base > 1u << 23) {
-        s.words.assign(g.lds_bytes / 4 + 1, {});
-        s.epoch_base = 1;
-    }
-    s.last_epoch = s.epoch_base;
-    s.defined.assign(g.lds_bytes + 16, 0);
-}
-
-void release_lds_shadow(Workgroup &g) {
-    delete static_cast<LdsShadow *>(g.lds_shadow);
-    g.lds_shadow = nullptr;
 }
 
 void finish_wave(Wave &w) {

@@ -640,6 +640,7 @@ void decode_region(const Program &program, Region &region) {
         if (to >= region.begin && to < region.end && region.at[(to - region.begin) / 4] != ~0u)
             i.target = &region.code[region.at[(to - region.begin) / 4]];
     }
+    plan_checks(region, *program.target);
     region.decoded = true;
 }
 

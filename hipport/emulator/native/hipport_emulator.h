@@ -213,6 +213,7 @@ typedef struct hipemu_statistics {
     uint64_t global_minimum;      /* ... and the least number that the same bytes need */
     uint64_t mfma_instructions;
     uint64_t scratch_bytes; /* high water mark of scratch reserved */
+    uint64_t cpu_nanoseconds; /* of the worker threads, added up */
 } hipemu_statistics;
 
 typedef struct hipemu_result {

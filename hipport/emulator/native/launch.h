@@ -58,7 +58,7 @@ class UndefinedMemory {
 
 struct Statistics {
     u64 instructions = 0, waves = 0, workgroups = 0, nanoseconds = 0, lds_accesses = 0, lds_conflict_cycles = 0, global_accesses = 0,
-        global_segments = 0, global_minimum = 0, mfma = 0, scratch_bytes = 0;
+        global_segments = 0, global_minimum = 0, mfma = 0, scratch_bytes = 0, cpu_nanoseconds = 0;
     void add(const Statistics &o);
 };
 
@@ -75,6 +75,7 @@ struct Device {
     hipemu_output_fn output = nullptr;
     void *output_user = nullptr;
     u64 launches = 0;
+    std::shared_ptr<void> slots; // memory of workgroups, kept between launches (run.cpp)
     Hostcall hostcall;
 
     Device(const TargetInfo *t, u64 arena_bytes, u64 memory_bytes);

@@ -38,6 +38,7 @@ struct Wave;
 struct Workgroup;
 struct Inst;
 struct Op;
+struct CheckPlan;
 
 // ---- findings and faults --------------------------------------------------------------------------------------
 
@@ -120,6 +121,7 @@ struct Inst {
     const Inst *second = nullptr; // VOPD: the X half, followed by the Y half
     u64 address = 0;
     const char *text = ""; // disassembly, owned by the program
+    const CheckPlan *plan = nullptr;
 };
 
 enum class Unit : u8 { control, salu, smem, valu, lds, memory, matrix };

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check_plan.h"
 #include "machine.h"
 
 namespace hipemu {
@@ -19,6 +20,8 @@ struct Region {
     std::string text;            // disassembly; Inst::text points into it
     std::vector<Inst> code;      // in address order, the last one is a sentinel
     std::vector<u32> at;         // (address - begin) / 4 -> index in code, ~0: none
+    std::vector<CheckPlan> plans; // one for each of code
+    std::vector<u16> plan_registers;
 };
 
 struct Symbol {

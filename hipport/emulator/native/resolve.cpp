@@ -69,7 +69,7 @@ u8 *outside(Wave &w, u64 address, u32 bytes, int lane, bool store) {
 }
 
 // With checks on: the common case in which every lane is in bounds, without a call per lane.
-bool resolve_plain(Wave &w, Space space, const u64 *address, u32 bytes, Access &a) {
+bool resolve_plain(Wave &w, Space space, const u64 *address, u32 bytes, Access &a, const Together &t) {
     if (space == Space::lds) {
         u64 limit = w.group->lds_bytes;
         u8 *base = w.group->lds;
@@ -90,6 +90,11 @@ bool resolve_plain(Wave &w, Space space, const u64 *address, u32 bytes, Access &
     if (!(w.checks & HIPEMU_CHECK_BOUNDS)) return true;
     const u8 *shadow = w.group->launch->device->arena.shadow();
     u32 wrong = 0;
+    if (t.adjacent || t.same) {
+        u64 last = (t.first + t.bytes - 1 - w.guest_base) >> 4;
+        for (u64 k = (t.first - w.guest_base) >> 4; k <= last; ++k) wrong |= u32(shadow[k] ^ 16);
+        return wrong == 0;
+    }
     for_lanes(a.exec, [&](int l) {
         u64 offset = address[l] - w.guest_base;
         wrong |= u32(shadow[offset >> 4] ^ 16) | u32(shadow[(offset + bytes - 1) >> 4] ^ 16);
@@ -144,9 +149,12 @@ void resolve(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes,
         resolve_slow(w, i, space, address, bytes, store, a);
         return;
     }
-    u64 active = a.exec;
-    if (!resolve_plain(w, space, address, bytes, a)) resolve_slow(w, i, space, address, bytes, store, a);
-    observe_access(w, i, space, address, bytes, store, active, a);
+    Together t = together(address, bytes, a.exec);
+    if (!resolve_plain(w, space, address, bytes, a, t)) {
+        resolve_slow(w, i, space, address, bytes, store, a);
+        t = together(address, bytes, a.exec); // without the lanes that are out of bounds
+    }
+    observe_access(w, i, space, address, bytes, store, a, t);
 }
 
 u8 *resolve_scalar(Wave &w, const Inst *i, u64 address, u32 bytes, bool store) {

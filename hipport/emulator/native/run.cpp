@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <condition_variable>
 #include <thread>
+#include <utility>
 
 #include "checks.h"
 #include "launch.h"
@@ -22,6 +24,14 @@ constexpr u64 kQuantum = 20000;         // wave-instructions per turn
 constexpr u64 kGroupSlice = 400000;     // wave-instructions of a workgroup before others get the worker
 constexpr size_t kMaxResident = 4096;   // workgroups per worker
 
+constexpr u32 kLongTurns = 32;          // full turns without a store before a wave is suspected of looping for ever
+
+// A wave that keeps the worker: full turns without a store, and what it looked like at one of them.
+struct LongRun {
+    u64 stores = 0, state = 0;
+    u32 turns = 0, next = 0;
+};
+
 // Memory of one resident workgroup, reused for the next one.
 struct Slot {
     Workgroup group;
@@ -30,8 +40,7 @@ struct Slot {
     u8 *scratch = nullptr;
     u64 scratch_bytes = 0;
     u64 waves_bytes = 0, lds_bytes = 0;
-    bool fresh = true;
-    bool spins = false;
+    std::vector<LongRun> long_runs; // one per wave
 
     Slot(u32 n, u32 lds, u64 scratch_per_wave) : n_waves(n) {
         waves_bytes = sizeof(Wave) * u64(n);
@@ -40,6 +49,7 @@ struct Slot {
         group.lds = static_cast<u8 *>(map(lds_bytes));
         scratch_bytes = scratch_per_wave * n;
         if (scratch_bytes) scratch = static_cast<u8 *>(map(scratch_bytes));
+        long_runs.resize(n);
     }
     ~Slot() {
         for (u32 k = 0; k < n_waves; ++k) release_shadow(waves[k]);
@@ -159,9 +169,10 @@ void start_group(Launch &launch, Slot &slot, u64 number) {
     g.lds_bytes = launch.lds_bytes;
     g.arrived = g.phase = 0;
     g.waves.clear();
+    std::fill(slot.long_runs.begin(), slot.long_runs.end(), LongRun{});
     std::fill_n(reinterpret_cast<u32 *>(g.lds), launch.lds_bytes / 4, launch.options.poison);
     start_lds_shadow(g);
-    for (u32 k = 0; k < slot.n_waves; ++k) {
+    for (u32 k = 0; k < launch.waves_per_group; ++k) {
         start_wave(launch, slot, k);
         if (slot.waves[k].exec() == 0 && k) { slot.waves[k].stop = Stop::finished; continue; } // partial workgroup
         g.waves.push_back(&slot.waves[k]);
@@ -187,6 +198,14 @@ void run_wave(Wave &w, u64 quantum) {
     } catch (Fault &f) {
         w.instructions += quantum - left;
         w.stop = Stop::finished;
+        if (f.status == HIPEMU_TRAP) {
+            i = caller_of_trap(w, i);
+            f.lane = w.exec() ? __builtin_ctzll(w.exec()) : 0;
+            if (std::string mask = mask_trap(w, i); !mask.empty()) {
+                f.id = "HP858";
+                f.message = mask;
+            }
+        }
         w.group->launch->report(&w, i, f.id, f.message, f.lane, f.address, f.status);
         throw;
     } catch (const Error &e) {
@@ -198,12 +217,69 @@ void run_wave(Wave &w, u64 quantum) {
     if (i) w.next = i;
 }
 
+// Slots that launches left behind: mapping and first touch of their pages cost more than a small launch.
+struct SlotPool {
+    static constexpr size_t kMost = 64;
+    static constexpr u64 kMostScratch = 4u << 20; // bytes in one slot
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Slot>> free;
+
+    std::unique_ptr<Slot> take(u32 waves, u64 lds, u64 scratch) {
+        std::lock_guard lock(mutex);
+        for (auto &slot : free)
+            if (slot->n_waves >= waves && slot->lds_bytes >= std::max<u64>(lds, 16) + 64 && slot->scratch_bytes >= scratch * waves) {
+                std::swap(slot, free.back());
+                std::unique_ptr<Slot> found = std::move(free.back());
+                free.pop_back();
+                return found;
+            }
+        return nullptr;
+    }
+    void give(std::unique_ptr<Slot> slot) {
+        std::lock_guard lock(mutex);
+        if (slot->scratch_bytes > kMostScratch) return;
+        if (free.size() >= kMost) free.erase(free.begin());
+        free.push_back(std::move(slot));
+    }
+};
+
 enum class GroupState { finished, spinning, sliced };
 
-// Runs a workgroup until it ends, all its waves spin, or its slice is used.
-GroupState run_group(Launch &launch, Slot &slot, u64 slice) {
+u64 mix(u64 h, const void *data, size_t bytes) {
+    const u8 *p = static_cast<const u8 *>(data);
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+        u64 x;
+        std::memcpy(&x, p, 8);
+        h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
+// Whether a wave loops without a way out: at the end of a turn everything that it sees is as it was at the end of an earlier one
+// (Brent's cycle search). A wave that stores to global memory is not looked at.
+bool repeats(const Launch &launch, Slot &slot, const Wave &w) {
+    LongRun &run = slot.long_runs[w.index];
+    if (run.stores != w.stores) run = {w.stores};
+    if (++run.turns < kLongTurns) return false;
+    const KernelCode &k = *launch.kernel;
+    u64 h = mix(u64(w.next->address) << 1 | w.scc, w.s, sizeof w.s);
+    h = mix(h, w.v[0].lane, std::min(256u, k.vgprs ? k.vgprs : 256u) * sizeof(Row));
+    h = mix(h, w.v[256].lane, std::min(256u, k.agprs) * sizeof(Row));
+    h = mix(h, slot.group.lds, slot.group.lds_bytes);
+    if (h == run.state) return true;
+    if (run.turns >= run.next) {
+        run.state = h;
+        run.next = 2 * run.turns;
+    }
+    return false;
+}
+
+// Runs a workgroup until it ends, all its waves spin, or its slice is used. `used`: wave-instructions.
+GroupState run_group(Launch &launch, Slot &slot, u64 slice, u64 &used) {
     Workgroup &g = slot.group;
-    u64 quantum = launch.options.quantum ? launch.options.quantum : kQuantum, used = 0;
+    u64 quantum = launch.options.quantum ? launch.options.quantum : kQuantum;
+    used = 0;
     while (true) {
         bool progressed = false, blocked = true;
         for (Wave *w : g.waves) {
@@ -239,12 +315,13 @@ GroupState run_group(Launch &launch, Slot &slot, u64 slice) {
                 progressed = true;
                 break;
             case Stop::grid_barrier: grid_arrive(launch, *w); break;
-            case Stop::yielded: w->stop = Stop::running; break;
+            case Stop::yielded: w->stop = Stop::running; slot.long_runs[w->index].turns = 0; break;
             case Stop::waiting: progressed = true; break;
             case Stop::running:
-                if (!w->polls) progressed = true;
+                if (!w->polls && !repeats(launch, slot, *w)) progressed = true;
                 break;
             }
+            if (w->stop != Stop::running) slot.long_runs[w->index].turns = 0;
         }
         if (g.live == 0) return GroupState::finished;
         if (blocked) {
@@ -265,9 +342,24 @@ struct Scheduler {
     std::atomic<u64> next{0};
     std::mutex mutex;
 
-    explicit Scheduler(Launch &l) : launch(l), total(u64(l.groups[0]) * l.groups[1] * l.groups[2]) {}
+    SlotPool &pool;
 
-    static constexpr u64 kIdleRounds = 10000;
+    explicit Scheduler(Launch &l) : launch(l), total(u64(l.groups[0]) * l.groups[1] * l.groups[2]), pool(pool_of(*l.device)) {}
+
+    static SlotPool &pool_of(Device &device) { // under the launch mutex
+        if (!device.slots) device.slots = std::make_shared<SlotPool>();
+        return *static_cast<SlotPool *>(device.slots.get());
+    }
+    static u64 thread_nanoseconds() {
+        timespec t;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return u64(t.tv_sec) * 1000000000 + u64(t.tv_nsec);
+    }
+
+    // Rounds in which nothing changed before a worker is idle; a long round counts as several. Another thread of the host may
+    // still write what waves wait for: it gets some time.
+    static constexpr u64 kIdleRounds = 200, kRoundInstructions = 1000;
+    static constexpr auto kPatience = std::chrono::milliseconds(200);
     std::atomic<u32> idle_workers{0}, alive_workers{0};
     void set_busy(u64 &rounds) {
         if (rounds >= kIdleRounds) --idle_workers;
@@ -278,6 +370,7 @@ struct Scheduler {
 
     void worker(size_t resident_at_start) {
         ++alive_workers;
+        u64 began = thread_nanoseconds();
         u32 saved = _mm_getcsr();
         _mm_setcsr(0x1f80); // nearest even, no flushing, exceptions masked
         std::vector<std::unique_ptr<Slot>> free;
@@ -293,7 +386,8 @@ struct Scheduler {
                     slot = std::move(free.back());
                     free.pop_back();
                 } else {
-                    slot = std::make_unique<Slot>(launch.waves_per_group, launch.lds_bytes, u64(launch.scratch_bytes) * kLanes);
+                    slot = pool.take(launch.waves_per_group, launch.lds_bytes, u64(launch.scratch_bytes) * kLanes);
+                    if (!slot) slot = std::make_unique<Slot>(launch.waves_per_group, launch.lds_bytes, u64(launch.scratch_bytes) * kLanes);
                 }
                 start_group(launch, *slot, number);
                 local.workgroups++;
@@ -303,12 +397,16 @@ struct Scheduler {
             };
             for (size_t k = 0; k < std::max<size_t>(resident_at_start, 1); ++k) admit();
             u64 idle_rounds = 0, last_changes = 0, last_clocks = 0;
+            std::chrono::steady_clock::time_point idle_since;
             while (!active.empty() && !launch.stop.load(std::memory_order_relaxed)) {
                 bool all_spin = true;
+                u64 spent = 0;
                 for (size_t k = 0, n = active.size(); k < n && !launch.stop.load(std::memory_order_relaxed); ++k) {
                     std::unique_ptr<Slot> slot = std::move(active.front());
                     active.pop_front();
-                    GroupState state = run_group(launch, *slot, kGroupSlice);
+                    u64 used;
+                    GroupState state = run_group(launch, *slot, kGroupSlice, used);
+                    spent += used;
                     if (state == GroupState::finished) {
                         all_spin = false;
                         collect(*slot, local);
@@ -331,10 +429,13 @@ struct Scheduler {
                         set_busy(idle_rounds);
                         last_changes = changes;
                         last_clocks = clocks;
-                    } else if (++idle_rounds >= kIdleRounds) {
-                        if (idle_rounds == kIdleRounds) ++idle_workers;
+                    } else if (u64 before = std::exchange(idle_rounds, idle_rounds + 1 + spent / kRoundInstructions); idle_rounds >= kIdleRounds) {
+                        if (before < kIdleRounds) {
+                            ++idle_workers;
+                            idle_since = std::chrono::steady_clock::now();
+                        }
                         std::this_thread::yield();
-                        if (idle_workers.load() == alive_workers.load() && idle_rounds > 2 * kIdleRounds) {
+                        if (idle_workers.load() == alive_workers.load() && idle_rounds > 2 * kIdleRounds && std::chrono::steady_clock::now() - idle_since > kPatience) {
                             Wave *w = active.front()->group.waves.front();
                             for (Wave *x : active.front()->group.waves)
                                 if (x->stop != Stop::finished) { w = x; break; }
@@ -354,8 +455,11 @@ struct Scheduler {
             launch.report(nullptr, nullptr, "HP865", "out of memory", 0, 0, HIPEMU_OUT_OF_MEMORY);
         }
         for (auto &slot : active) collect(*slot, local);
+        for (auto &slot : free) pool.give(std::move(slot));
+        for (auto &slot : active) pool.give(std::move(slot));
         --alive_workers;
         _mm_setcsr(saved);
+        local.cpu_nanoseconds = thread_nanoseconds() - began;
         std::lock_guard lock(mutex);
         launch.statistics.add(local);
     }
@@ -433,6 +537,7 @@ void Statistics::add(const Statistics &o) {
     global_minimum += o.global_minimum;
     mfma += o.mfma;
     scratch_bytes = std::max(scratch_bytes, o.scratch_bytes);
+    cpu_nanoseconds += o.cpu_nanoseconds;
 }
 
 hipemu_status run_launch(Launch &launch) {
@@ -453,8 +558,9 @@ hipemu_status run_launch(Launch &launch) {
     if (threads <= 1) {
         scheduler.worker(resident);
     } else {
-        std::vector<std::thread> workers;
-        for (u32 k = 0; k < threads; ++k) workers.emplace_back([&] { scheduler.worker(resident); });
+        std::vector<std::thread> workers; // and this one
+        for (u32 k = 1; k < threads; ++k) workers.emplace_back([&] { scheduler.worker(resident); });
+        scheduler.worker(resident);
         for (std::thread &t : workers) t.join();
     }
     launch.statistics.nanoseconds = u64(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count());

@@ -111,6 +111,7 @@ void write_statistics() {
       {"global_accesses", s.global_accesses},   {"global_segments", s.global_segments},
       {"global_minimum", s.global_minimum},     {"mfma_instructions", s.mfma_instructions},
       {"scratch_bytes", s.scratch_bytes},       {"launches", launches_started()},
+      {"cpu_nanoseconds", s.cpu_nanoseconds},
   };
   std::fprintf(file, "{\"target\": %s", json_text(settings().target.c_str()).c_str());
   for (const auto& [name, value] : counters) std::fprintf(file, ", \"%s\": %llu", name, (unsigned long long)value);

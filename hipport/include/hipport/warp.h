@@ -128,11 +128,21 @@ __device__ inline unsigned existing_lanes() {
   return left >= 32u ? full_mask : (1u << left) - 1u;
 }
 
+namespace detail {
+/// A trap that the emulator knows as one of a wrong mask (HP858): it finds the mask in VCC and "MASK" in M0.
+__device__ inline void mask_trap([[maybe_unused]] unsigned mask) {
+#ifdef __HIP_DEVICE_COMPILE__
+  asm volatile("v_readfirstlane_b32 vcc_lo, %0\n\ts_mov_b32 m0, 0x4b53414d\n\ts_trap 2" : : "v"(mask) : "vcc", "m0");
+#endif
+  __builtin_trap();
+}
+}  // namespace detail
+
 /// Traps, with HIPPORT_CHECK_MASKS defined, where CUDA leaves the result undefined or AMD cannot honour the mask: the
 /// caller is not in its own mask, or a named lane of the block is not here (it took another branch, or has exited).
 __device__ inline void check_mask([[maybe_unused]] unsigned mask) {
 #ifdef HIPPORT_CHECK_MASKS
-  if (!(mask & lanemask_eq()) || (mask & existing_lanes() & ~activemask())) __builtin_trap();
+  if (!(mask & lanemask_eq()) || (mask & existing_lanes() & ~activemask())) detail::mask_trap(mask);
 #endif
 }
 

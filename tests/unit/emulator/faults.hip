@@ -125,3 +125,68 @@ extern "C" __global__ void traps(int *out) {
 extern "C" __global__ void use_after_free(int *out, const int *freed) {
     out[threadIdx.x] = freed[threadIdx.x]; // FAULT HP851
 }
+
+extern "C" __global__ void lds_load_past_end(int *out, int n) {
+    extern __shared__ int s[];
+    s[threadIdx.x] = 1;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x + n]; // FAULT HP852
+}
+
+extern "C" __global__ void scratch_past_end(int *out, int n) {
+    int local[600]; // too big for registers and LDS
+    for (int k = 0; k < 600; ++k) local[k] = k * n;
+    local[n + threadIdx.x] = 5; // FAULT HP853
+    out[threadIdx.x] = local[threadIdx.x & 15];
+}
+extern "C" __global__ void scratch_inside(int *out, int n) {
+    int local[600];
+    for (int k = 0; k < 600; ++k) local[k] = k * n;
+    local[(n + threadIdx.x) & 511] = 5;
+    out[threadIdx.x] = local[threadIdx.x & 15];
+}
+
+extern "C" __global__ void sleeps_for_ever(volatile int *flag) {
+    while (*flag == 0) __builtin_amdgcn_s_sleep(1);
+}
+extern "C" __global__ void lds_flag_never_set(int *out) {
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    while (flag == 0) {}
+    out[threadIdx.x] = 1;
+}
+extern "C" __global__ void lds_flag_set_late(int *out) { // by the last wave, after a long time
+    __shared__ volatile int flag;
+    if (threadIdx.x == 0) flag = 0;
+    __syncthreads();
+    if (threadIdx.x == blockDim.x - 1) {
+        float x = out[0];
+        for (int k = 0; k < 300000; ++k) x = x * 0.5f + 1.0f;
+        flag = x > 0.0f ? 1 : 2;
+    }
+    while (flag == 0) {}
+    out[threadIdx.x] = flag;
+}
+extern "C" __global__ void waits_for_later_block(int *flag, int *out) { // the last block runs after all others
+    if (blockIdx.x == gridDim.x - 1) {
+        if (threadIdx.x == 0) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        while (__hip_atomic_load(flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == 0) {}
+    }
+    if (threadIdx.x == 0) out[blockIdx.x] = 7;
+}
+extern "C" __global__ void blocks_take_turns(int *turn, int *out) { // in descending order, with a lock that sleeps
+    if (threadIdx.x == 0) {
+        while (__hip_atomic_load(turn, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) != (int)blockIdx.x) __builtin_amdgcn_s_sleep(2);
+        out[blockIdx.x] = *turn;
+        __hip_atomic_store(turn, (int)blockIdx.x - 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    }
+}
+
+extern "C" __global__ void needs_waits(const int *in, int *out, const int *more) {
+    __shared__ int s[256];
+    s[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = s[255 - threadIdx.x] + more[0];
+}

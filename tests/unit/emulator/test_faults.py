@@ -9,18 +9,35 @@ import numpy as np
 import pytest
 from conftest import Compile
 
+from hipport.core.files import include_root
 from hipport.emulator import Checks, Device, LaunchResult, Module, Options
+from hipport.emulator.testing import assemble
 
 pytestmark = pytest.mark.sdk
 
 SOURCE = Path(__file__).with_name("faults.hip")
+MASKS = Path(__file__).with_name("masks.hip")
 SRC = np.arange(256, dtype=np.int32)
+TARGETS = ("gfx942", "gfx1100", "gfx1201")  # wave64; wave32; wave32 with split barriers and waits
+
+
+def load(image: bytes, target: str) -> Module:
+    return Device(target, Options(checks=Checks.ALL, max_instructions=50_000_000)).load(image)
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def assembly(compile_kernel: Compile, request: pytest.FixtureRequest) -> str:
+    return compile_kernel(SOURCE, request.param, "-O1", "-g", "-S").decode()
 
 
 @pytest.fixture(scope="module")
-def module(compile_kernel: Compile) -> Module:
-    device = Device("gfx942", Options(checks=Checks.ALL, max_instructions=50_000_000))
-    return device.load(compile_kernel(SOURCE, "gfx942", "-O1", "-g"))
+def module(assembly: str) -> Module:
+    return load_text(assembly)
+
+
+def load_text(assembly: str) -> Module:
+    target = assembly.split("amdhsa--", 1)[1].split('"', 1)[0]
+    return load(assemble(target, assembly), target)
 
 
 def launch(module: Module, kernel: str) -> LaunchResult:
@@ -34,8 +51,12 @@ def launch(module: Module, kernel: str) -> LaunchResult:
             return module.try_launch(kernel, 1, 64, [small])
         case "uninitialised_register":
             return module.try_launch(kernel, 1, 64, [out, np.int32(0)])
-        case "lds_past_end":
+        case "lds_past_end" | "lds_load_past_end":
             return module.try_launch(kernel, 1, 64, [out, np.int32(20)], dynamic_lds_bytes=256)
+        case "scratch_past_end":
+            return module.try_launch(kernel, 1, 64, [out, np.int32(4096)])
+        case "scratch_inside":
+            return module.try_launch(kernel, 1, 64, [out, np.int32(3)])
         case "use_after_free":
             buffer = module.device.upload(SRC)
             address = np.uint64(buffer.address)
@@ -62,6 +83,8 @@ def marked_lines(kernel: str, rule: str) -> set[int]:
         ("load_before_start", "HP850"),
         ("use_after_free", "HP851"),
         ("lds_past_end", "HP852"),
+        ("lds_load_past_end", "HP852"),
+        ("scratch_past_end", "HP853"),
         ("uninitialised_lds", "HP854"),
         ("uninitialised_register", "HP854"),
         ("missing_barrier", "HP855"),
@@ -84,7 +107,7 @@ def test_fault_is_found(module: Module, kernel: str, rule: str) -> None:
 def test_wave_that_ended_before_a_barrier(module: Module) -> None:
     found = launch(module, "early_exit").findings
     assert [f.id for f in found] == ["HP856"]
-    assert found[0].instruction == "s_barrier"  # its line is in the header that __syncthreads comes from
+    assert found[0].instruction.startswith("s_barrier")  # its line is in the header that __syncthreads comes from
 
 
 def test_finding_names_lane_workgroup_and_address(module: Module) -> None:
@@ -95,7 +118,7 @@ def test_finding_names_lane_workgroup_and_address(module: Module) -> None:
     assert found.address == out.address + 800
 
 
-@pytest.mark.parametrize("kernel", ["store_inside", "with_barrier", "masked_lds", "packed_lds"])
+@pytest.mark.parametrize("kernel", ["store_inside", "scratch_inside", "with_barrier", "masked_lds", "packed_lds"])
 def test_correct_kernel_has_no_finding(module: Module, kernel: str) -> None:
     result = launch(module, kernel)
     assert result.error is None
@@ -108,29 +131,90 @@ def test_results_survive_findings(module: Module) -> None:
     assert (out == np.arange(200)).all()
 
 
-def test_spinning_for_ever_is_a_deadlock(module: Module) -> None:
-    result = module.try_launch("endless", 1, 64, [np.zeros(1, np.int32)])
+@pytest.mark.parametrize("kernel", ["endless", "sleeps_for_ever", "lds_flag_never_set", "barrier_in_half"])
+def test_spinning_for_ever_is_a_deadlock(module: Module, kernel: str) -> None:
+    result = module.try_launch(kernel, 1, 128, [np.zeros(128, np.int32)])
     assert result.error is not None
     assert "deadlock" in str(result.error)
-    assert re.match("HP859", result.findings[0].id)
+    assert [f.id for f in result.findings] == ["HP859"]
+    assert result.findings[0].kernel == kernel
 
 
-def test_waves_that_wait_for_each_other(module: Module) -> None:
-    result = module.try_launch("barrier_in_half", 1, 128, [np.zeros(1, np.int32)])
-    assert result.error is not None
-    assert "deadlock" in str(result.error)
+def test_spinning_until_released_is_no_deadlock(module: Module) -> None:
+    out = np.zeros(256, np.int32)
+    found = module.launch("lds_flag_set_late", 1, 256, [out]).findings
+    assert {f.id for f in found} == {"HP855"}  # a flag in LDS is a race in CUDA's memory model, but no deadlock
+    assert (out == 1).all()
+    for kernel, start in (("waits_for_later_block", 0), ("blocks_take_turns", 39)):
+        out = np.zeros(40, np.int32)
+        assert module.launch(kernel, 40, 64, [np.full(1, start, np.int32), out]).findings == ()
+        assert (out == (7 if start == 0 else np.arange(40))).all()
+
+
+WAITS = re.compile(r"^\s*s_wait(cnt|_loadcnt|_dscnt|_kmcnt|_loadcnt_dscnt)\b.*$", re.MULTILINE)
+
+
+def test_each_deleted_wait_is_found(assembly: str) -> None:
+    text = assembly
+    begin = text.index("needs_waits:")
+    end = text.index("s_endpgm", begin)
+    waits = list(WAITS.finditer(text, begin, end))
+    assert len(waits) >= 3  # arguments, global load, LDS load
+    found = 0
+    for wait in (None, *waits):
+        changed = text if wait is None else text[: wait.start()] + text[wait.end() :]
+        module = load_text(changed)
+        result = module.try_launch("needs_waits", 1, 256, [SRC, np.zeros(256, np.int32), SRC.copy()])
+        early = [f for f in result.findings if f.id == "HP857"]
+        if wait is None:
+            assert not result.findings
+        elif "vscnt" not in wait[0] and early:
+            found += 1
+            assert early[0].instruction
+            assert Path(early[0].source_file).name in (SOURCE.name, "amd_device_functions.h")
+    assert found >= 3
+
+
+@pytest.mark.parametrize(
+    ("target", "debug"), [("gfx942", "-g"), ("gfx942", "-g0"), ("gfx1100", "-g"), ("gfx1201", "-g0")]
+)
+@pytest.mark.parametrize(
+    ("kernel", "fault"),
+    [
+        ("hip_full_mask_in_branch", True),
+        ("hip_exact_mask_in_branch", False),
+        ("hip_mask_from_memory", True),
+        ("warp_full_mask_in_branch", True),
+        ("warp_mask_without_caller", True),
+        ("warp_exact_mask_in_branch", False),
+        ("warp_full_mask_last_partial_warp", False),
+        ("trap_of_its_own", None),
+    ],
+)
+def test_masks_of_sync_calls(compile_kernel: Compile, target: str, debug: str, kernel: str, fault: bool | None) -> None:
+    flags = ("-DHIPPORT_CHECK_MASKS", "-DHIP_ENABLE_WARP_SYNC_BUILTINS", f"-I{include_root()}")
+    module = load(compile_kernel(MASKS, target, "-O2", debug, *flags), target)
+    out = np.zeros(48, np.int32)
+    result = module.try_launch(kernel, 1, 48, [SRC, out, np.full(2, 0xFFFFFFFF, np.uint64)])
+    if fault is None:
+        assert [f.id for f in result.findings] == ["HP861"]
+        return
+    assert [f.id for f in result.findings] == (["HP858"] if fault else [])
+    if fault:
+        assert "0xffff" in result.findings[0].message  # the lanes that are there: 16 of them
+        assert result.findings[0].kernel == kernel
 
 
 def test_instruction_limit(compile_kernel: Compile) -> None:
     device = Device("gfx942", Options(max_instructions=10_000))
-    module = device.load(compile_kernel(SOURCE, "gfx942", "-O1", "-g"))
+    module = device.load(assemble("gfx942", compile_kernel(SOURCE, "gfx942", "-O1", "-g", "-S").decode()))
     result = module.try_launch("endless", 1, 64, [np.zeros(1, np.int32)])
     assert result.error is not None
     assert "limit of 10000" in str(result.error)
 
 
 def test_wild_access_without_checks_ends_the_launch_only(compile_kernel: Compile) -> None:
-    module = Device("gfx942").load(compile_kernel(SOURCE, "gfx942", "-O1", "-g"))
+    module = Device("gfx942").load(assemble("gfx942", compile_kernel(SOURCE, "gfx942", "-O1", "-g", "-S").decode()))
     result = module.try_launch("wild_store", 1, 64, [np.zeros(64, np.float32)])
     assert result.error is not None
     assert "0x1234567800" in str(result.error)
