@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from hipport.core import HipportError
+from hipport.core.files import rules_root
 from hipport.core.target import TARGETS
 from hipport.emulator import UnimplementedInstruction
+from hipport.emulator.build import NATIVE
 from hipport.emulator.testing import Opcode, Snippets, WaveState, execute, opcodes
 from hipport.sdk import find_sdk
 
@@ -148,3 +150,10 @@ def test_refused_only_when_reached() -> None:
 def test_assembler_errors_are_clear() -> None:
     with pytest.raises(HipportError, match="cannot assemble for gfx942"):
         execute("gfx942", "v_add_f32 v0", WaveState.of("gfx942"))
+
+
+def test_every_finding_has_an_explanation() -> None:
+    used = {i for source in NATIVE.glob("*.cpp") for i in re.findall(r'"(HP8[5-7]\d)"', source.read_text())}
+    text = (rules_root() / "diagnostics.toml").read_text()
+    assert used >= {"HP850", "HP855", "HP858"}
+    assert used == set(re.findall(r'^id = "(HP8[5-7]\d)"', text, re.MULTILINE))
