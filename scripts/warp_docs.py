@@ -34,6 +34,7 @@ The same output is right for both sizes.
 | `warpSize`, `prop.warpSize` in arithmetic | `hipport::warp_size`, the constant 32 | 0 |
 | lane and warp numbers (`& 31`, `/ 32`, `>> 5`, PTX `%laneid`) | unchanged; `hipport::lane_id()` | 1 to 2 |
 | cooperative groups | `hipport::cg` with tiles inside one half, partitions, reductions, scans | as above |
+| tiles of 64 to 512 threads | `hipport::cg`: a barrier per tile and a slot per warp in LDS | 20 per barrier, and waiting |
 | named barriers | counted in LDS per warp (`hipport/named_barrier.h`) | 10, and waiting |
 
 Lanes that take no part in a shuffle deliver 0, where CUDA leaves the value undefined. Masks are never widened to 64
@@ -73,7 +74,7 @@ warp has a wavefront of its own; warp functions are those of logical32 in a wave
 
 | construct | output | cost on CDNA |
 |---|---|---|
-| launch `<<<grid, block>>>` | `hipport::padded_block(block)`: twice the threads | half of the lanes idle |
+| launch `<<<grid, block>>>` | `hipport::padded_block(block)`: x, y or z doubled | half of the lanes idle |
 | kernel | starts with `if (hipport::is_padding()) return;` | 3 |
 | `threadIdx`, `blockDim` | `hipport::thread_index()`, `hipport::block_dim()` | 3 |
 | `__launch_bounds__(n)` | `hipport::padded_threads(n)` | 0 |
@@ -93,6 +94,25 @@ every target. Cost is in instructions on CDNA. `=r` and the like stand for opera
 float, `d` double. Functions are in the namespace `hipport::ptx` (`hipport/ptx.h`) unless they name another.
 
 """
+
+
+MATRIX_COST = """
+### Matrix products: instructions
+
+What the emulator executes for one product of two warps (one wavefront on CDNA, two on RDNA) in a loop: on the matrix
+unit / lane by lane with shuffles and dot products. Equal numbers: the target has no instruction for the type, or it does
+not pay. mma.sync has its registers in NVIDIA's order, so operands and results move between lanes (`ds_bpermute`, DPP);
+wmma leaves the order open and moves nothing on RDNA. A warp whose neighbour in the wavefront is not there goes lane by
+lane on CDNA. A test measures the numbers: `tests/unit/warp/test_matrix_cost.py`.
+"""
+
+
+def matrix_cost() -> list[str]:
+    """The table of the test that measures it."""
+    record = ROOT / "tests" / "unit" / "warp" / "matrix_cost.tsv"
+    rows = [line.split("\t") for line in record.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return [lines[0], "|---" * len(rows[0]) + "|", *lines[1:]]
 
 
 def operand_names(shape: Form) -> list[str]:
@@ -141,6 +161,8 @@ def ptx_page() -> str:
             cell = text.replace("|", "\\|")
             lines.append(f"| `{cell}` | `{shown(text)}` |")
         lines.append("")
+        if family.name == "Matrix":
+            lines += [MATRIX_COST.strip("\n"), "", *matrix_cost(), ""]
     lines += [
         "## Without counterpart",
         "",

@@ -35,8 +35,8 @@ class thread_block {
 };
 
 __device__ inline thread_block this_thread_block() { return {}; }
-template <unsigned MaxBlockSize = 1024> struct block_tile_memory {};
-template <unsigned N> __device__ inline thread_block this_thread_block(block_tile_memory<N>&) { return {}; }
+template <unsigned... Sizes> struct block_tile_memory {};  // LDS of the tiles is in their own functions
+template <unsigned... Sizes> __device__ inline thread_block this_thread_block(block_tile_memory<Sizes...>&) { return {}; }
 
 // -- the grid, in a cooperative launch ------------------------------------------------------------------------------------
 class grid_group {
@@ -165,9 +165,8 @@ class coalesced_group : public detail::lanes {
 /// The lanes of the calling warp that are here together.
 __device__ inline coalesced_group coalesced_threads() { return coalesced_group(activemask()); }
 
-template <unsigned Size, class Parent = void> class thread_block_tile {
+template <unsigned Size, class Parent = void, bool IsWide = (Size > 32)> class thread_block_tile {
   static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has a power of two of threads");
-  static_assert(Size <= 32, "tiles larger than a warp are not carried over: use the block, or hipcub::BlockReduce");
 
  public:
   __device__ explicit thread_block_tile(unsigned rank = thread_block::thread_rank() / Size,
@@ -210,13 +209,130 @@ template <unsigned Size, class Parent = void> class thread_block_tile {
   unsigned rank_, n_tiles_;
 };
 
+// -- tiles of several warps: 64 to 512 threads ---------------------------------------------------------------------------
+namespace detail {
+
+/// What the tiles of several warps of a block share, in LDS: a barrier per tile and size, and a slot per warp.
+struct wide_memory {
+  struct barrier { unsigned arrived, generation; };
+  barrier barriers[4][16];
+  unsigned long long slots[32][4];
+};
+__device__ inline wide_memory& wide() {
+  static __shared__ wide_memory memory;
+  return memory;
+}
+/// All threads of the block: LDS starts with unknown contents.
+__device__ inline void wide_init() {
+  __syncthreads();
+  if (hipport::thread_rank() < 16u)
+    for (auto& of_size : wide().barriers) of_size[hipport::thread_rank()] = {0u, 0u};
+  __syncthreads();
+}
+
+}  // namespace detail
+
+/// A tile of 64, 128, 256 or 512 threads. Its warps meet at a barrier in LDS; all of its threads take part in every call.
+template <unsigned Size, class Parent> class thread_block_tile<Size, Parent, true> {
+  static_assert(Size == 64 || Size == 128 || Size == 256 || Size == 512, "a tile has 1 to 512 threads, a power of two");
+
+ public:
+  __device__ explicit thread_block_tile(unsigned rank = thread_block::thread_rank() / Size,
+                                        unsigned n_tiles = (thread_block::num_threads() + Size - 1) / Size)
+      : rank_(rank), n_tiles_(n_tiles) {}
+  template <class Other> __device__ thread_block_tile(const thread_block_tile<Size, Other, true>& other)
+      : rank_(other.meta_group_rank()), n_tiles_(other.meta_group_size()) {}
+
+  __device__ static constexpr unsigned num_threads() { return Size; }
+  __device__ static constexpr unsigned size() { return Size; }
+  __device__ static unsigned thread_rank() { return hipport::thread_rank() & (Size - 1u); }
+  __device__ unsigned meta_group_rank() const { return rank_; }
+  __device__ unsigned meta_group_size() const { return n_tiles_; }
+
+  __device__ static void sync() {
+    const unsigned lanes = __builtin_popcountll(__ballot(1));  // 64, or 32: a wavefront's share of the tile
+    if (lanes == Size) return syncwarp();
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    constexpr unsigned of_size = Size == 64 ? 0 : Size == 128 ? 1 : Size == 256 ? 2 : 3;
+    auto& barrier = detail::wide().barriers[of_size][hipport::thread_rank() / Size];
+    unsigned seen = 0;
+    if (__lane_id() == static_cast<unsigned>(__builtin_ctzll(__ballot(1)))) {
+      seen = __hip_atomic_load(&barrier.generation, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+      const unsigned before = __hip_atomic_fetch_add(&barrier.arrived, lanes, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP);
+      if (before + lanes >= Size) {
+        __hip_atomic_store(&barrier.arrived, 0u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+        __hip_atomic_store(&barrier.generation, seen + 1u, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_WORKGROUP);
+      }
+    }
+    seen = __builtin_amdgcn_readfirstlane(seen);
+    while (__hip_atomic_load(&barrier.generation, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == seen)
+      __builtin_amdgcn_s_sleep(1);
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  }
+  __device__ static int any(int predicate) {
+    return folded(any_sync(full_mask, predicate), true, [](int a, int b) { return a | b; });
+  }
+  __device__ static int all(int predicate) {
+    return folded(all_sync(full_mask, predicate), true, [](int a, int b) { return a & b; });
+  }
+  template <class T> __device__ static T shfl(T value, int rank) {
+    if (thread_rank() == static_cast<unsigned>(rank)) slot<T>(first_warp()) = value;
+    sync();
+    const T result = slot<T>(first_warp());
+    sync();
+    return result;
+  }
+  /// The warps' values combined in order; `mine`: this lane holds its warp's.
+  template <class T, class Op> __device__ static T folded(T value, bool mine, Op op) {
+    if (mine) slot<T>(warp_id()) = value;
+    sync();
+    T result = slot<T>(first_warp());
+    for (unsigned warp = 1; warp < Size / 32; ++warp) result = op(result, slot<T>(first_warp() + warp));
+    sync();
+    return result;
+  }
+  /// An inclusive scan: `value` combined with everything below it.
+  template <class T, class Op> __device__ static T scanned(T value, Op op) {
+    value = detail::scan_members(full_mask, value, op);
+    if (lane_id() == 31u) slot<T>(warp_id()) = value;
+    sync();
+    if (warp_id() > first_warp()) {
+      T below = slot<T>(first_warp());
+      for (unsigned warp = first_warp() + 1; warp < warp_id(); ++warp) below = op(below, slot<T>(warp));
+      value = op(below, value);
+    }
+    sync();
+    return value;
+  }
+  /// `value` of the thread of the rank below.
+  template <class T> __device__ static T shifted(T value) {
+    if (lane_id() == 31u) slot<T>(warp_id()) = value;
+    sync();
+    const T inside = hipport::detail::from_lane(value, lane_id() - (lane_id() > 0u));
+    const T result = lane_id() == 0u && warp_id() > first_warp() ? slot<T>(warp_id() - 1u) : inside;
+    sync();
+    return result;
+  }
+
+ private:
+  __device__ static unsigned first_warp() { return hipport::thread_rank() / Size * (Size / 32u); }
+  template <class T> __device__ static T& slot(unsigned warp) {
+    static_assert(sizeof(T) <= sizeof(detail::wide_memory::slots[0]), "values of a tile have up to 32 bytes");
+    return *reinterpret_cast<T*>(detail::wide().slots[warp]);
+  }
+
+  unsigned rank_, n_tiles_;
+};
+
 template <unsigned Size> __device__ inline thread_block_tile<Size, thread_block> tiled_partition(const thread_block&) {
+  if constexpr (Size > 32) detail::wide_init();
   return thread_block_tile<Size, thread_block>();
 }
-template <unsigned Size, unsigned ParentSize, class Grandparent>
-__device__ inline auto tiled_partition(const thread_block_tile<ParentSize, Grandparent>& parent) {
+template <unsigned Size, unsigned ParentSize, class Grandparent, bool IsWide>
+__device__ inline auto tiled_partition(const thread_block_tile<ParentSize, Grandparent, IsWide>& parent) {
   static_assert(Size <= ParentSize, "a tile is part of its parent");
-  return thread_block_tile<Size, thread_block_tile<ParentSize, Grandparent>>(parent.thread_rank() / Size, ParentSize / Size);
+  using parent_tile = thread_block_tile<ParentSize, Grandparent, IsWide>;
+  return thread_block_tile<Size, parent_tile>(parent.thread_rank() / Size, ParentSize / Size);
 }
 __device__ inline thread_block_tile<1> this_thread() { return thread_block_tile<1>(0, 1); }
 
@@ -238,7 +354,7 @@ class thread_group {
  public:
   __device__ thread_group(const thread_block&) : block_(true), mask_(0) {}
   __device__ thread_group(const coalesced_group& group) : block_(false), mask_(group.get_mask()) {}
-  template <unsigned Size, class Parent> __device__ thread_group(const thread_block_tile<Size, Parent>& tile)
+  template <unsigned Size, class Parent> __device__ thread_group(const thread_block_tile<Size, Parent, false>& tile)
       : block_(false), mask_(tile.get_mask()) {}
   __device__ unsigned long long size() const {
     return block_ ? thread_block::size() : static_cast<unsigned>(__builtin_popcount(mask_));
@@ -297,9 +413,19 @@ template <class Group, class T, class Op> __device__ inline auto reduce(const Gr
   using R = decltype(op(value, value));
   return reduce_members(group.get_mask(), static_cast<R>(value), op);
 }
+template <unsigned Size, class Parent, class T, class Op>
+__device__ inline auto reduce(const thread_block_tile<Size, Parent, true>& tile, T value, Op op) {
+  using R = decltype(op(value, value));
+  return tile.folded(reduce_members(full_mask, static_cast<R>(value), op), lane_id() == 0u, op);
+}
 template <class Group, class T, class Op> __device__ inline auto inclusive_scan(const Group& group, T value, Op op) {
   using R = decltype(op(value, value));
   return detail::scan_members(group.get_mask(), static_cast<R>(value), op);
+}
+template <unsigned Size, class Parent, class T, class Op>
+__device__ inline auto inclusive_scan(const thread_block_tile<Size, Parent, true>& tile, T value, Op op) {
+  using R = decltype(op(value, value));
+  return tile.scanned(static_cast<R>(value), op);
 }
 template <class Group, class T> __device__ inline T inclusive_scan(const Group& group, T value) {
   return inclusive_scan(group, value, plus<T>());
@@ -311,6 +437,12 @@ template <class Group, class T, class Op> __device__ inline auto exclusive_scan(
   const unsigned below = group.get_mask() & activemask() & lanemask_lt();
   const R before = hipport::detail::from_lane(inclusive, below ? 31u - static_cast<unsigned>(__builtin_clz(below)) : lane_id());
   return below ? before : R{};
+}
+template <unsigned Size, class Parent, class T, class Op>
+__device__ inline auto exclusive_scan(const thread_block_tile<Size, Parent, true>& tile, T value, Op op) {
+  using R = decltype(op(value, value));
+  const R before = tile.shifted(tile.scanned(static_cast<R>(value), op));
+  return tile.thread_rank() ? before : R{};
 }
 template <class Group, class T> __device__ inline T exclusive_scan(const Group& group, T value) {
   return exclusive_scan(group, value, plus<T>());
@@ -344,6 +476,11 @@ __device__ inline void memcpy_async(const Group& group, T* to, size_t n_to, cons
 }
 template <class Group> __device__ inline void wait(const Group& group) { group.sync(); }
 template <unsigned N, class Group> __device__ inline void wait_prior(const Group& group) { group.sync(); }
+
+/// CUDA 11's name for what tiles of several warps needed.
+namespace experimental {
+using namespace cg;  // NOLINT
+}
 
 template <class Group> __device__ inline void sync(const Group& group) { group.sync(); }
 template <class Group> __device__ inline auto thread_rank(const Group& group) { return group.thread_rank(); }
