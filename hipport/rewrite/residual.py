@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from hipport.core import Diagnostic, Severity, Span, TranslateOptions
 from hipport.rewrite.change import Finding, Project
-from hipport.rewrite.renames import applicable, refusal
+from hipport.rewrite.renames import applicable, code_before, refusal
 from hipport.rulebook import Rulebook
 from hipport.syntax import ParsedFile, Reach
 
@@ -79,7 +79,9 @@ def residual(
             elif row is not None and row.state in ("ok", "review"):
                 diagnostic = _left(text, f"the tables know it as {row.hip}, but it was not changed here")
             elif row is None:
-                continue
+                if not _CUDA_NAME.match(name) or not code_before(parsed, start).endswith(b"::"):
+                    continue
+                diagnostic = _left(text, "behind another qualifier the tables do not know it")
         elif name in _ASM:
             diagnostic = _asm(parsed, start, asm_lines)
             if diagnostic is not None:

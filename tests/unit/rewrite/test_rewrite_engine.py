@@ -161,6 +161,13 @@ def test_every_cuda_name_left_is_a_diagnostic(tables: Rulebook) -> None:
     }
 
 
+def test_a_name_behind_another_qualifier_is_left_and_reported(tables: Rulebook) -> None:
+    """Its declaration, which is in another file, may have been renamed."""
+    result = run("void f(S* s) { mine::cudaMalloc(1); ::cudaMalloc(2); s->cudaMalloc(3); }\n", tables)
+    assert result.output == b"void f(S* s) { mine::cudaMalloc(1); ::hipMalloc(2); s->cudaMalloc(3); }\n"
+    assert [(d.id, d.subject, d.column) for d in result.diagnostics] == [("HP900", "cudaMalloc", 22)]
+
+
 def test_names_of_the_project_are_not_cuda(tables: Rulebook) -> None:
     text = "#define CUDA_CHECK(x) x\nCUDA_CHECK(1); cudaHelper(); CUDA_LOOP(i)\n"
     project = Project(macros=frozenset((b"CUDA_LOOP",)), names=frozenset((b"cudaHelper",)))
