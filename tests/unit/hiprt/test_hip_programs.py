@@ -168,3 +168,32 @@ def test_hipcub_on_a_million_elements(run_program: Run, target: str) -> None:
     assert done.stdout.endswith("ok\n"), done.stdout + done.stderr
     sort_seconds = float(done.stderr.split(" s\n")[3])
     assert sort_seconds < 5.0
+
+
+def test_a_program_from_a_moved_tree_is_not_compiled_again(
+    sdk: Sdk, runtime: RuntimeFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Same bytes elsewhere: the same program. Another header: another program, and the first one stays."""
+    monkeypatch.setenv("HIPPORT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "main.hip").write_text("#include <answer.h>\nint main() { return answer; }\n")
+
+    def program(tree: str, answer: int) -> Path:
+        folder = tmp_path / tree
+        folder.mkdir(exist_ok=True)
+        (folder / "answer.h").write_text(f"constexpr int answer = {answer};\n")
+        flags = ("-w", "-O1", f"-I{folder}/")
+        plan = ProgramPlan(tmp_path, ("main.hip",), "gfx942", flags, movable=(folder,))
+        return build_program(plan, sdk, runtime)
+
+    first = program("one", 1)
+    made = first.stat().st_mtime_ns
+    assert program("two", 1) == first
+    assert first.stat().st_mtime_ns == made
+    other = program("two", 2)
+    assert other != first
+    assert program("one", 1) == first
+    codes = [
+        subprocess.run([path], env=runtime_environment(runtime, RunOptions()), check=False).returncode
+        for path in (first, other)
+    ]
+    assert codes == [1, 2]
