@@ -34,7 +34,7 @@ The same output is right for both sizes.
 | `warpSize`, `prop.warpSize` in arithmetic | `hipport::warp_size`, the constant 32 | 0 |
 | lane and warp numbers (`& 31`, `/ 32`, `>> 5`, PTX `%laneid`) | unchanged; `hipport::lane_id()` | 1 to 2 |
 | cooperative groups | `hipport::cg` with tiles inside one half, partitions, reductions, scans | as above |
-| tiles of 64 to 512 threads | `hipport::cg`: a barrier per tile and a slot per warp in LDS | 20 per barrier, and waiting |
+| tiles of 64 to 512 threads | `hipport::cg`: a barrier per tile, a slot per warp in LDS | 20 per barrier, and waiting |
 | named barriers | counted in LDS per warp (`hipport/named_barrier.h`) | 10, and waiting |
 
 Lanes that take no part in a shuffle deliver 0, where CUDA leaves the value undefined. Masks are never widened to 64

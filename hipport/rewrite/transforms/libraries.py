@@ -23,8 +23,6 @@ _CLOSING = {0x28: 0x29, 0x5B: 0x5D, 0x7B: 0x7D}
 
 def cub_warp_width(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """CUB's warp primitives without a width mean 32 lanes; hipCUB's default is the hardware's wavefront."""
-    if context.options.warp_model == "native64":
-        return
     opened = b"using namespace cub" in parsed.data or b"using namespace hipcub" in parsed.data
     for start, name in parsed.scan.identifiers:
         before = _WARP_PRIMITIVES.get(name)

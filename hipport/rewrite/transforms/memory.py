@@ -34,18 +34,7 @@ def warp_size_constants(parsed: ParsedFile, context: Context) -> Iterator[Change
                 continue
         elif not _bounds_an_array(parsed, macro):
             continue
-        elif context.options.warp_model != "padded":
-            yield context.report(
-                start,
-                f"{macro.decode()} bounds an array and depends on warpSize, which is no constant on HIP",
-                subject="warpSize",
-            )
-            continue
-        size = b"32"
-        divides = re.search(rb"[/%]\s*\Z", parsed.data[max(0, start - 40) : start])
-        if context.options.warp_model != "padded" and not divides:
-            size = b"64"
-        yield context.change([context.edit(Span(start, start + len(name)), size)])
+        yield context.change([context.edit(Span(start, start + len(name)), b"32")])
 
 
 def _is_member(parsed: ParsedFile, start: int) -> bool:
