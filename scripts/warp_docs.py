@@ -100,8 +100,8 @@ MATRIX_COST = """
 ### Matrix products: instructions
 
 What the emulator executes for one product of two warps (one wavefront on CDNA, two on RDNA) in a loop: on the matrix
-unit / lane by lane with shuffles and dot products. Equal numbers: the target has no instruction for the type, or it does
-not pay. mma.sync has its registers in NVIDIA's order, so operands and results move between lanes (`ds_bpermute`, DPP);
+unit / lane by lane with shuffles and dot products. Equal numbers: the target has no instruction for the type, or it
+does not pay. mma.sync has its registers in NVIDIA's order: they move between lanes (`ds_bpermute`, DPP).
 wmma leaves the order open and moves nothing on RDNA. A warp whose neighbour in the wavefront is not there goes lane by
 lane on CDNA. A test measures the numbers: `tests/unit/warp/test_matrix_cost.py`.
 """

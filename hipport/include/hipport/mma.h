@@ -4,7 +4,8 @@
 // row g (and g + 8) at k = 4 p c + p q ...; chunk c of B the same k of column g; C holds row g (and g + 8), columns 2 q, 2 q + 1.
 //
 // Products run on the matrix unit (mma_cdna.h, mma_rdna.h) where it has the type, else lane by lane (mma_lanes.h); the result is
-// the same. Products are exact, sums are kept in 32 bits; their order is not specified, as on NVIDIA GPUs.
+// the same; HIPPORT_MMA_BY_LANES, defined for a file, leaves the matrix unit out. Products are exact, sums are kept in 32 bits;
+// their order is not specified, as on NVIDIA GPUs.
 #pragma once
 
 #include <hipport/matrix_moves.h>
@@ -15,10 +16,13 @@
 namespace hipport {
 namespace detail {
 
+/// Whether the matrix unit is worth its moves: not for doubles with 8 rows.
+template <Element A, Element B, int M> inline constexpr bool on_matrix = MatrixStep<A, B>::chunks != 0 && !(A == Element::f64 && M == 8);
+
 template <Element A, Element B, int M, int N, int K, class R, class S>
 __device__ inline vec<S, M / 4> mma(vec<R, n_registers(M * K, A)> a, vec<R, n_registers(N * K, B)> b, vec<S, M / 4> c) {
   constexpr int halves = M / 8, chunks = n_registers(N * K, B);
-  if constexpr (MatrixStep<A, B>::chunks != 0) {
+  if constexpr (on_matrix<A, B, M>) {
     if (matrix_ready()) return mma_by_matrix<A, B, chunks, halves>(a, b, c);
   }
   return mma_by_lanes<A, B, chunks, halves>(a, b, c);

@@ -9,7 +9,7 @@
 
 #include <hipport/mma_lanes.h>
 
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#if (defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)) && !defined(HIPPORT_MMA_BY_LANES)
 
 namespace hipport {
 namespace detail {

@@ -124,7 +124,7 @@ __device__ inline vec<S, 2 * Halves> mma_by_matrix(vec<R, Chunks * Halves> a, ve
 /// Whether the matrix unit can be used now: on CDNA both warps of the wavefront must be here. On RDNA a warp is a wavefront.
 __device__ inline bool matrix_ready() {
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
-  return __ballot(1) == ~0ull;
+  return __builtin_expect(__ballot(1) == ~0ull, 1);
 #else
   return true;
 #endif

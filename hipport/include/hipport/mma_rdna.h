@@ -8,7 +8,7 @@
 
 #include <hipport/mma_lanes.h>
 
-#if defined(__GFX11__) || defined(__GFX12__)
+#if (defined(__GFX11__) || defined(__GFX12__)) && !defined(HIPPORT_MMA_BY_LANES)
 
 namespace hipport {
 namespace detail {

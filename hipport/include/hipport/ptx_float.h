@@ -211,6 +211,23 @@ HIPPORT_HALF_CHOICE(max)
 HIPPORT_HALF_CHOICE(min_nan)
 HIPPORT_HALF_CHOICE(max_nan)
 #undef HIPPORT_HALF_CHOICE
+/// .xorsign.abs: the choice among magnitudes, with the product of the signs.
+#define HIPPORT_HALF_XORSIGN(name, bits)                                                                     \
+  HIPPORT_PTX unsigned short name##_xorsign_##bits(unsigned short a, unsigned short b) {                     \
+    return (name##_##bits(a & 0x7fffu, b & 0x7fffu) & 0x7fffu) | ((a ^ b) & 0x8000u);                        \
+  }                                                                                                          \
+  HIPPORT_PTX unsigned name##_xorsign_##bits##x2(unsigned a, unsigned b) {                                   \
+    return pack(name##_xorsign_##bits(low16(a), low16(b)), name##_xorsign_##bits(high16(a), high16(b)));     \
+  }
+HIPPORT_HALF_XORSIGN(min, f16)
+HIPPORT_HALF_XORSIGN(min, bf16)
+HIPPORT_HALF_XORSIGN(max, f16)
+HIPPORT_HALF_XORSIGN(max, bf16)
+HIPPORT_HALF_XORSIGN(min_nan, f16)
+HIPPORT_HALF_XORSIGN(min_nan, bf16)
+HIPPORT_HALF_XORSIGN(max_nan, f16)
+HIPPORT_HALF_XORSIGN(max_nan, bf16)
+#undef HIPPORT_HALF_XORSIGN
 
 HIPPORT_PTX unsigned short fneg_f16(unsigned short a) { return a ^ 0x8000u; }
 HIPPORT_PTX unsigned short fneg_bf16(unsigned short a) { return a ^ 0x8000u; }

@@ -353,11 +353,12 @@ template <class E, class F> HIPPORT_PTX unsigned each(unsigned a, unsigned b, F 
 }
 }  // namespace detail
 
-HIPPORT_PTX unsigned add_16x2(unsigned a, unsigned b) {
-  return detail::each<unsigned short>(a, b, [](int x, int y) { return x + y; });
+/// Two halves or four bytes at once.
+template <class E, bool Saturate> HIPPORT_PTX unsigned add_packed(unsigned a, unsigned b) {
+  return detail::each<E>(a, b, [](int x, int y) { return Saturate ? int(detail::clamp_to<E>(x + y)) : x + y; });
 }
-HIPPORT_PTX unsigned sub_16x2(unsigned a, unsigned b) {
-  return detail::each<unsigned short>(a, b, [](int x, int y) { return x - y; });
+template <class E, bool Saturate> HIPPORT_PTX unsigned sub_packed(unsigned a, unsigned b) {
+  return detail::each<E>(a, b, [](int x, int y) { return Saturate ? int(detail::clamp_to<E>(x - y)) : x - y; });
 }
 template <class E> HIPPORT_PTX unsigned min_16x2(unsigned a, unsigned b) {
   return detail::each<E>(a, b, [](int x, int y) { return x < y ? x : y; });

@@ -58,7 +58,9 @@ inline constexpr int per_storage =
 /// on gfx11. It holds row l % 16 of D and half of its columns, as `column_of_sum` says. On CDNA two warps share an instruction
 /// and 8-bit integers are left to mma.sync. C: accumulator type.
 template <int M, int N, int K, class C>
-#if defined(__GFX11__) || defined(__GFX12__)
+#if defined(HIPPORT_MMA_BY_LANES)
+inline constexpr bool native_tile = false;
+#elif defined(__GFX11__) || defined(__GFX12__)
 inline constexpr bool native_tile = M == 16 && N == 16 && K == 16;
 #elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 inline constexpr bool native_tile = M == 16 && N == 16 && K == 16 && !__hip_internal::is_same<C, int>::value;
@@ -275,7 +277,12 @@ template <Element E, class S> __device__ inline vec<S, 8> native_by_lanes(vec<un
   return c;
 }
 
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#if defined(HIPPORT_MMA_BY_LANES)
+template <Element E, class S, int Words>
+__device__ inline vec<S, 8> native_product(vec<unsigned, Words>, vec<unsigned, Words>, vec<S, 8> c) {
+  return c;
+}
+#elif defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 /// Both warps of the wavefront at once: each instruction takes the k of one warp from both halves of the wavefront.
 template <Element E, class S> __device__ inline vec<S, 8> native_product(vec<unsigned, 4> x, vec<unsigned, 4> y, vec<S, 8> c) {
   using Step = hipport::detail::MatrixStep<E, E>;

@@ -41,6 +41,8 @@ CPP = {
     "bf16x2": "unsigned",
     "u16x2": "unsigned",
     "s16x2": "unsigned",
+    "u8x4": "unsigned",
+    "s8x4": "unsigned",
     "tf32": "unsigned",
     "e4m3x2": "unsigned short",
     "e5m2x2": "unsigned short",

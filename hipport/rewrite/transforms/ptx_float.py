@@ -41,6 +41,7 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
     relu = modifiers.flag("relu") if name == "fma" else False
     modifiers.flag("noftz")
     kind = modifiers.type("f32", "f64", "f32x2", *_PACKED)
+    narrow = modifiers.one_of(("f16", "bf16")) if kind == "f32" and name in ("add", "sub", "fma") else ""
     modifiers.end()
     if kind == "f32x2" and name in ("add", "sub", "mul", "fma"):
         _both(context, name, rounding or "rn", flush=flush)
@@ -51,7 +52,13 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
     context.expect(n_sources + 1)
     if name == "mad":
         name = "fma"
-    arguments = ", ".join(_inputs(context, kind, flush, *range(1, n_sources + 1)))
+    if narrow and flush:
+        raise modifiers.unknown("ftz")
+    if narrow:  # the factors, or the first summand, are halves
+        wide = [_as_real(context.read(context.operand(i), narrow), narrow) for i in range(1, n_sources)]
+        arguments = ", ".join([*wide, context.read(context.operand(n_sources), "f32")])
+    else:
+        arguments = ", ".join(_inputs(context, kind, flush, *range(1, n_sources + 1)))
     if approximate:
         context.note(*(part.format(name=context.instruction.name) for part in _APPROXIMATE))
         text = f"{PTX}div_{'approx_ftz' if flush else 'approx'}({arguments})"
@@ -61,7 +68,9 @@ def arithmetic(context: Context, modifiers: Modifiers) -> None:
         text = f"{PTX}{name}_{kind}({arguments})"
     else:
         text = f"{PTX}{name}_{rounding or 'rn'}({arguments})"
-        if not rounding and name in ("add", "sub", "mul"):  # the assembler may contract these; so may clang
+        if (
+            not rounding and not narrow and name in ("add", "sub", "mul")
+        ):  # the assembler may contract these; so may clang
             sign = {"add": "+", "sub": "-", "mul": "*"}[name]
             first, second = _inputs(context, kind, flush, 1, 2)
             text = f"({_operand(first)} {sign} {_operand(second)})"
@@ -102,19 +111,20 @@ def min_max(context: Context, modifiers: Modifiers) -> None:
     modifiers.end()
     context.expect(3, 4)
     n_sources = len(context.instruction.operands) - 1
-    if (magnitude or sign) and (n_sources != 2 or kind != "f32"):
+    if (sign and (n_sources != 2 or kind == "f64" or not magnitude)) or (magnitude and not sign and n_sources != 3):
         raise modifiers.unknown("abs")
+    if n_sources == 3 and kind != "f32":
+        raise modifiers.unknown(kind)
     sources = _inputs(context, kind, flush, *range(1, n_sources + 1))
     suffix = "" if kind in ("f32", "f64") else f"_{kind}"
-    function = (
-        f"{PTX}{name}{'_nan' if keep_nan else ''}{suffix}" if suffix else f"{PTX}f{name}{'_nan' if keep_nan else ''}"
-    )
-    if magnitude and not sign:
-        raise modifiers.unknown("abs")
-    if sign:
+    nan = "_nan" if keep_nan else ""
+    function = f"{PTX}{name}{nan}{'_xorsign' if sign else ''}{suffix}" if suffix else f"{PTX}f{name}{nan}"
+    if sign and not suffix:
         a, b = (context.temporary(source) for source in sources)
         text = f"{PTX}xorsign({a}, {b}, {function}(__builtin_fabsf({a}), __builtin_fabsf({b})))"
     else:
+        if magnitude and n_sources == 3:
+            sources = [f"__builtin_fabsf({source})" for source in sources]
         text = f"{function}({sources[0]}, {sources[1]})"
         if n_sources == 3:
             text = f"{function}({text}, {sources[2]})"

@@ -46,8 +46,12 @@ def _add_sub(context: Context, modifiers: Modifiers) -> None:
     kind = modifiers.type(*_INTEGERS, "b32", "b64", "u16x2", "s16x2", "u8x4", "s8x4")
     modifiers.end()
     dst = context.operand(0)
-    if kind in ("u16x2", "s16x2"):
-        context.set(dst, kind, call(context, f"{name}_16x2", kind, 1, 2, typed=False))
+    if kind[3:] == "x2" or kind[2:] == "x4":
+        if carry:
+            raise modifiers.unknown("cc")
+        a, b = (context.read(context.operand(i), kind) for i in (1, 2))
+        template = f"<{CPP[kind[:-2]]}, {'true' if saturate else 'false'}>"
+        context.set(dst, kind, f"{PTX}{name}_packed{template}({a}, {b})")
     elif carry:
         _carry(context, needs=False, sets=True)
         a, b = (context.read(context.operand(i), kind) for i in (1, 2))
@@ -229,12 +233,22 @@ def _binary_bits(context: Context, modifiers: Modifiers) -> None:
 
 @lowers("lop3", family="Bit operations")
 def _lop3(context: Context, modifiers: Modifiers) -> None:
-    context.expect(5)
+    combine = modifiers.one_of(("or", "and"))
+    context.expect(6 if combine else 5)
     modifiers.type("b32")
     modifiers.end()
     table = context.constant(context.operand(4))
     arguments = ", ".join(context.read(context.operand(i), "b32") for i in (1, 2, 3))
-    context.set(context.operand(0), "b32", f"{PTX}lop3<{_hex(table)}>({arguments})")
+    text, dst = f"{PTX}lop3<{_hex(table)}>({arguments})", context.operand(0)
+    if not combine:
+        context.set(dst, "b32", text)
+        return
+    if not isinstance(dst, Pair):
+        raise context.wrong("a second destination for the predicate is missing")
+    given, value = context.read(context.operand(5), "pred"), context.temporary(text)
+    context.set(dst.second, "pred", f"({value} != 0 {'||' if combine == 'or' else '&&'} {given})")
+    if not isinstance(dst.first, Sink):
+        context.set(dst.first, "b32", value)
 
 
 def _hex(text: str) -> str:

@@ -16,6 +16,7 @@ HOPPER: tuple[tuple[str, str], ...] = (
     (r"mbarrier\.(?:arrive|arrive_drop)\.expect_tx.*|mbarrier\.(?:expect_tx|complete_tx).*",
      "use plain loads and a workgroup barrier: AMD does not count bytes of copies in flight"),
     (r"mbarrier\..*cluster.*", "AMD has no clusters: use one workgroup, or global memory between workgroups"),
+    (r"st\.bulk.*", "write zeros in a loop over the threads of the block"),
     (r"st\.async.*|red\.async.*|mapa.*|getctarank.*|barrier\.cluster.*|.*shared::cluster.*",
      "AMD has no clusters: exchange through global memory with release/acquire atomics"),
     (r"clusterlaunchcontrol.*", "use a persistent kernel with an atomic work counter"),
@@ -25,7 +26,7 @@ HOPPER: tuple[tuple[str, str], ...] = (
     (r"mma\..*(?:kind::|block_scale).*", "use v_mfma_scale_f32_* (gfx950)"),
     (r"cvt\.rs.*", "round with random bits in C++, or use v_cvt_sr_* (gfx942 fp8, gfx950)"),
     (r"fma.*\.oob.*", "use fma and test the bounds: the NaN that it looks for comes from tensor maps only"),
-    (r"(?:tex|tld4|suld|sust|sured|txq|suq).*", "use HIP texture functions where the target has images (RDNA)"),
+    (r"(?:tex|tld4|suld|sust|sured|txq|suq|istypep).*", "use HIP texture functions where the target has images (RDNA)"),
     (r"(?:call|ret|brx|alloca|stacksave|stackrestore).*", "write the control flow in C++"),
 )  # fmt: skip
 
@@ -55,7 +56,8 @@ def refusal_of(text: str) -> Refusal | None:
 
 @lowers(
     "wgmma", "tcgen05", "tensormap", "mapa", "getctarank", "clusterlaunchcontrol", "multimem", "setmaxnreg",
-    "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "call", "ret", "brx", "alloca", "stacksave", "stackrestore",
+    "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "istypep", "call", "ret", "brx", "alloca",
+    "stacksave", "stackrestore",
     family="Without counterpart",
 )  # fmt: skip
 def _refuse(context: Context, modifiers: Modifiers) -> None:

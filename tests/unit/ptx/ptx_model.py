@@ -274,6 +274,7 @@ def smallest(op: str, words: list[str], kind: str, args: tuple[int, ...]) -> int
     sign = 0
     if "xorsign" in words:
         sign = (args[0] ^ args[1]) & form.sign
+    if "abs" in words:
         args = tuple(x & ~form.sign for x in args)
     numbers = [x for x in args if decode(x, form) is not None]
     if not numbers or ("NaN" in words and len(numbers) < len(args)):
@@ -419,6 +420,12 @@ def evaluate(name: str, *args: int) -> int | tuple[int, ...]:
     if op == "set":
         return _set(words, args)
     kind = words[-1] if words else ""
+    if kind in ("f16", "bf16") and words[-2:-1] == ["f32"]:  # halves but for the last operand: they are f32 values
+        numbers = [decode(x, FORMATS[kind]) for x in args[:-1]]
+        if None in numbers:
+            return finished(NAN, words, FORMATS["f32"])
+        wide = [encode(x, FORMATS["f32"]) for x in numbers if x is not None]
+        return arithmetic(op, words[:-1], "f32", (*wide, args[-1]))
     if kind in ("f16x2", "bf16x2", "f32x2"):
         scalar = ".".join((op, *words[:-1], kind[:-2]))
         return halves(lambda *parts: int(evaluate(scalar, *parts)), args, FORMATS[kind[:-2]].bits)  # type: ignore[arg-type, return-value]
@@ -475,11 +482,14 @@ def _cvt(words: list[str], args: tuple[int, ...]) -> int | tuple[int, ...]:
 
 
 def _integer(op: str, words: list[str], kind: str, args: tuple[int, ...]) -> int:
-    if kind in ("u16x2", "s16x2"):
-        scalar = kind[:3]
-        low, high = (wrap(int(evaluate(f"{op}.{scalar}", *x)), "u16") for x in zip(  # type: ignore[arg-type]
-            *((a & 0xFFFF, a >> 16 & 0xFFFF) for a in args), strict=True))  # fmt: skip
-        return low | high << 16
+    if kind.endswith(("16x2", "8x4")):
+        scalar, count = kind[:-2], int(kind[-1])
+        bits = 32 // count
+        parts = [
+            int(evaluate(".".join((op, *words[:-1], scalar)), *(a >> bits * i & ((1 << bits) - 1) for a in args)))  # type: ignore[arg-type]
+            for i in range(count)
+        ]
+        return sum((part & ((1 << bits) - 1)) << bits * i for i, part in enumerate(parts))
     if op in ("dp4a", "dp2a"):
         form = "4" if op == "dp4a" else words[0]
         a_signed, b_signed = (w == "s32" for w in words[-2:])

@@ -34,8 +34,8 @@ def test_every_opcode_has_a_form() -> None:
     """An opcode of the table is either refused as a whole or shown on the documentation page."""
     shown = {word.split(".")[0] for text in ALL_FORMS for word in text.replace(";", " ").replace("@p", " ").split()}
     refused = {"wgmma", "tcgen05", "tensormap", "mapa", "getctarank", "clusterlaunchcontrol", "multimem", "setmaxnreg",
-               "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "call", "ret", "brx", "alloca", "stacksave",
-               "stackrestore"}  # fmt: skip
+               "tex", "tld4", "suld", "sust", "sured", "txq", "suq", "istypep", "call", "ret", "brx", "alloca",
+               "stacksave", "stackrestore"}  # fmt: skip
     rare = {"exit", "applypriority", "discard", "vote", "setp"}
     missing = set(TABLE) - shown - refused - rare
     assert not missing
@@ -142,7 +142,8 @@ def test_refusals(text: str, id_: str) -> None:
         "fence.proxy.tensormap::generic.acquire.gpu", "prefetch.tensormap",
         "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
         "mma.sync.aligned.kind::mxf4.block_scale.m16n8k64.row.col.f32.e2m1.e2m1.f32.ue8m0", "tex.2d.v4.f32.f32",
-        "cvt.rs.satfinite.e4m3x4.f32", "cvt.rs.f16x2.f32", "fma.rn.oob.relu.f16x2",
+        "cvt.rs.satfinite.e4m3x4.f32", "cvt.rs.f16x2.f32", "fma.rn.oob.relu.f16x2", "st.bulk.weak.shared::cta",
+        "istypep.texref",
     ],
 )  # fmt: skip
 def test_hopper_and_later_are_recognised(name: str) -> None:

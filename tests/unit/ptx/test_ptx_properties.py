@@ -41,7 +41,7 @@ def letter(kind: str) -> str:
         return "h"
     if kind == "f32x2":
         return "l"
-    return "r" if kind.endswith("x2") else LETTER[int(kind[1:])]
+    return "r" if kind.endswith(("x2", "x4")) else LETTER[int(kind[1:])]
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,12 @@ def integer_cases() -> Iterator[Case]:
             yield Case(f"dp4a.{kind}.{other}", "u32", ("u32",) * 3)
             yield Case(f"dp2a.lo.{kind}.{other}", "u32", ("u32",) * 3)
             yield Case(f"dp2a.hi.{kind}.{other}", "u32", ("u32",) * 3)
-    for kind in ("u16x2", "s16x2"):
-        for op in ("add", "min", "max"):
+    for kind in ("u16x2", "s16x2", "u8x4", "s8x4"):
+        for op in ("add", "sub", "add.sat", "sub.sat"):
             yield Case(f"{op}.{kind}", kind, (kind, kind))
+        for op in ("min", "max"):
+            if kind.endswith("x2"):
+                yield Case(f"{op}.{kind}", kind, (kind, kind))
     for mode in ("clamp", "wrap"):
         yield Case(f"bmsk.{mode}.b32", "u32", ("u32", "u32"))
         for side in "lr":
@@ -140,16 +143,22 @@ def real_cases() -> Iterator[Case]:
     for words in ("rn.ftz", "rn.sat", "rz.ftz.sat"):
         for op, n in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
             yield Case(f"{op}.{words}.f32", "f32", ("f32",) * n)
+    for narrow in ("f16", "bf16"):
+        for words in ("rn", "rz", "rp.sat"):
+            for op, n in (("add", 1), ("sub", 1), ("fma", 2)):
+                yield Case(f"{op}.{words}.f32.{narrow}", "f32", (narrow,) * n + ("f32",))
     for words in ("rn", "rz", "rm.ftz"):
         for op, n in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
             yield Case(f"{op}.{words}.f32x2", "f32x2", ("f32x2",) * n)
     for op in ("min", "max"):
         for words in ("ftz", "NaN", "ftz.NaN", "xorsign.abs", "NaN.xorsign.abs"):
             yield Case(f"{op}.{words}.f32", "f32", ("f32", "f32"))
-        yield Case(f"{op}.f32", "f32", ("f32",) * 3)
+        for words in ("", ".NaN", ".abs", ".ftz.NaN.abs"):
+            yield Case(f"{op}{words}.f32", "f32", ("f32",) * 3)
         for kind in ("f16", "bf16", "f16x2", "bf16x2"):
             yield Case(f"{op}.{kind}", kind, (kind, kind))
-            yield Case(f"{op}.NaN.{kind}", kind, (kind, kind))
+            for words in ("NaN", "xorsign.abs", "NaN.xorsign.abs"):
+                yield Case(f"{op}.{words}.{kind}", kind, (kind, kind))
     for kind in ("f16", "bf16", "f16x2", "bf16x2"):
         for op, n in (("add", 2), ("sub", 2), ("mul", 2), ("fma", 3)):
             yield Case(f"{op}.rn.{kind}", kind, (kind,) * n)
@@ -269,7 +278,7 @@ def operand(rng: random.Random, kind: str) -> int:
             case 4 | 5:
                 return near_one(rng, bits, form.mantissa)
         return bits
-    bits = 32 if kind.endswith("x2") else int(kind[1:])
+    bits = 32 if kind.endswith(("x2", "x4")) else int(kind[1:])
     if rng.random() < 0.3:
         return rng.choice([0, 1, 2, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1, 31, 32, 33, 63, 64]) & (
             (1 << bits) - 1
@@ -318,9 +327,6 @@ def model(case: Case, args: list[int]) -> tuple[int, ...]:
         return (CHAINS[case.name](*args) & 0xFFFFFFFFFFFFFFFF,)
     if case.name == "lop3.b32":
         return (model_lop3(*args, int(case.tail[2:])),)  # type: ignore[call-arg]
-    if len(args) == 3 and case.name in ("min.f32", "max.f32"):
-        first = evaluate(case.name, args[0], args[1])
-        return (int(evaluate(case.name, FORMATS["f32"].infinity | 1 if first == NAN else first, args[2])),)  # type: ignore[arg-type]
     found = evaluate(case.name, *args)
     return found if isinstance(found, tuple) else (found,)
 
