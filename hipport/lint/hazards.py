@@ -28,6 +28,8 @@ VERDICTS = {
     "HP215": Verdict.WRONG,
     "HP216": Verdict.UNKNOWN,
     "HP217": Verdict.WRONG,
+    "HP245": Verdict.UNKNOWN,
+    "HP246": Verdict.UNKNOWN,
 }
 
 # The rule for volatile reductions reads the file once per function; "asm volatile" is no reason to run it.

@@ -267,9 +267,9 @@ def spin_lock(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding
             if condition is None or body is None or not context.shared(function.offset(loop)):
                 continue
             text = parsed.node_text(function.fragment, condition)
-            if not _ATOMIC_LOCK.search(text) or not _idle(parsed, function, body):
+            if not _ATOMIC_LOCK.search(text) or not is_idle(parsed, function, body):
                 continue
-            if _one_thread(function, loop):
+            if is_one_thread(function, loop):
                 continue
             yield context.report(
                 function.offset(loop),
@@ -373,7 +373,7 @@ def _leaves(attempt: Node) -> bool:
 _OWN_BREAKS = frozenset(("while_statement", "do_statement", "for_statement", "switch_statement", "lambda_expression"))
 
 
-def _idle(parsed: ParsedFile, function: Function, body: Node) -> bool:
+def is_idle(parsed: ParsedFile, function: Function, body: Node) -> bool:
     """The loop body does nothing but wait."""
     text = parsed.node_text(function.fragment, body)
     rest = re.sub(rb"//[^\n]*|/\*.*?\*/", b"", text, flags=re.DOTALL).strip(b"{}; \t\r\n")
@@ -381,7 +381,7 @@ def _idle(parsed: ParsedFile, function: Function, body: Node) -> bool:
     return all(_SLEEP.match(part) for part in statements)
 
 
-def _one_thread(function: Function, node: Node) -> bool:
+def is_one_thread(function: Function, node: Node) -> bool:
     """Only one lane of each warp gets here: a branch compares the thread or lane number with one value."""
     for _, branch in function.divergence.branches(node, function.node):
         condition = branch.child_by_field_name("condition")
@@ -405,7 +405,7 @@ def flag_waits(function: Function) -> Iterator[tuple[Node, str]]:
         return
     for loop in function.walk("while_statement"):
         condition, body = loop.child_by_field_name("condition"), loop.child_by_field_name("body")
-        if condition is None or body is None or not _idle(function.parsed, function, body):
+        if condition is None or body is None or not is_idle(function.parsed, function, body):
             continue
         match = _FLAG_WAIT.match(function.parsed.node_text(function.fragment, condition).strip())
         if match and match[1] in shared:
