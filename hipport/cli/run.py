@@ -54,7 +54,13 @@ _CHECKED_BUILD = ("-gline-tables-only", "-DHIPPORT_CHECK_MASKS")
 @click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Macro, repeatable.")
 @click.option("-O", "level", default="3", show_default=True, help="Optimisation level.")
 @click.option("-l", "libraries", multiple=True, metavar="NAME", help="Library to link, repeatable.")
-@click.option("--warp-model", default="logical32", help="What becomes of CUDA's 32-lane warps [default: logical32].")
+@click.option(
+    "--warp-model",
+    type=click.Choice(["logical32", "native64", "padded"]),
+    default="logical32",
+    show_default=True,
+    help="What becomes of CUDA's 32-lane warps.",
+)
 @click.option("--profile", help="HIP version of the toolchain: 6.4 or 7.2 [default: the first found].")
 @click.option("--verbose", "-v", is_flag=True, help="Also print what translation found.")
 def command(

@@ -163,6 +163,13 @@ class Body:
             if argument is not None and (bare := stripped(argument)).type == "identifier":
                 yield bare
 
+    def aliased(self, text: bytes) -> bool:
+        """A pointer, reference or lambda may see the variable."""
+        if any(w.type in ("pointer_expression", "lambda_expression") for w in self.writes.get(text, [])):
+            return True
+        bound = (name.value for names in self.names.values() for name in names if name.is_pointer)
+        return any(value is not None and self.of(stripped(value)) == text for value in bound)
+
     def fixed(self, text: bytes) -> Node | None:
         """Initial value of a local variable that never changes."""
         name = self.name(text)

@@ -37,6 +37,7 @@ _LAUNCH = """
   arguments: (argument_list) @arguments) @root
 """
 _CODE = re.compile(rb'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"', re.DOTALL)  # comments and strings
+_EXIT = re.compile(rb'"[^"\n]*\bexit\s*;')
 _ATOMIC = re.compile(rb"atomic(Add|Min|Max|And|Or|Xor)\Z")
 
 
@@ -56,6 +57,8 @@ def handed_on(
         raise UnprovedError(f"'{tree.variable.decode()}' is no integer, so its sum depends on the order of the steps")
     if tree.type not in INTEGERS and tree.op in ("min", "max"):
         raise UnprovedError(f"'{tree.type.decode()}' may be a float, whose extremes depend on the order for NaN")
+    if _EXIT.search(body.parsed.data):
+        raise UnprovedError("a thread of the file may leave through PTX exit")
     if not body.convergent(tree.statement):
         raise UnprovedError("not every thread of the block gets there together, or that cannot be seen")
     use = _only_use(body, tree)
@@ -94,6 +97,8 @@ def handed_on(
 
 def _only_use(body: Body, tree: Reduction) -> Node:
     """The only use of the result before the variable gets another value."""
+    if body.aliased(tree.variable):
+        raise UnprovedError(f"'{tree.variable.decode()}' may be reached by another name")
     uses = list(_reached(body, tree))
     if len(uses) != 1:
         raise UnprovedError(f"'{tree.variable.decode()}' is used in {len(uses)} places after the reduction")

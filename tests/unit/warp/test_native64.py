@@ -144,6 +144,10 @@ NEAR_MISSES = [
     (SUM, "int part[32]", "long long part[32]", "is no shared array of int"),
     (SUM, "int part[32]", "int part[32][1]", ""),
     (SUM, "  for (int o", "  lane = n;\n  for (int o", "other lanes than the first"),
+    (SUM, "  for (int o", "  int& other = v;\n  for (int o", "another name"),
+    (SUM, "  for (int o", "  int* other = &v;\n  for (int o", "another name"),
+    (SUM, "  for (int o", "  auto f = [&] { out[threadIdx.x] = v; };\n  for (int o", "another name"),
+    (SUM, "  for (int o", '  if (v < 0) leave("exit;");\n  for (int o', "PTX exit"),
     # the partial results
     (SUM, "  __syncthreads();\n", "", "no __syncthreads"),
     (SUM, "part[lane] : 0", "part[lane] : 1", "neutral"),
