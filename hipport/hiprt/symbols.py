@@ -12,11 +12,11 @@ from hipport.core import HipportError
 TABLE = Path(__file__).with_name("symbols.tsv")
 
 RETURNS = {
-    "error": ("int", "return hiprt_refuse({name});"),
-    "rtc": ("int", "hiprt_refuse({name}); return 11;"),  # HIPRTC_ERROR_INTERNAL_ERROR
-    "text": ("const char*", 'hiprt_refuse({name}); return "";'),
-    "size": ("unsigned long", "hiprt_refuse({name}); return 0;"),
-    "void": ("void", "hiprt_refuse({name});"),
+    "error": ("int", "return hiprt_refuse({name}, {reason});"),
+    "rtc": ("int", "hiprt_refuse({name}, {reason}); return 11;"),  # HIPRTC_ERROR_INTERNAL_ERROR
+    "text": ("const char*", 'hiprt_refuse({name}, {reason}); return "";'),
+    "size": ("unsigned long", "hiprt_refuse({name}, {reason}); return 0;"),
+    "void": ("void", "hiprt_refuse({name}, {reason});"),
     "value": ("", ""),  # only implemented symbols: a struct, a float
     "node": ("", ""),  # a version node, which the linker defines
 }
@@ -91,12 +91,12 @@ def refused_source(symbols: Iterable[Symbol]) -> str:
 
     The callers pass arguments that nobody reads: harmless on x86-64, where the caller cleans up.
     """
-    text = 'extern "C" {\nint hiprt_refuse(const char* name);\n'
+    text = 'extern "C" {\nint hiprt_refuse(const char* name, const char* reason);\n'
     for symbol in symbols:
         if symbol.state == "refused":
             kind, body = RETURNS[symbol.returns]
-            quoted = f'"{symbol.name}"'
-            text += f"{kind} {symbol.name}() {{ {body.format(name=quoted)} }}\n"
+            answer = body.format(name=f'"{symbol.name}"', reason=f'"{symbol.evidence}"')
+            text += f"{kind} {symbol.name}() {{ {answer} }}\n"
     return text + "}\n"
 
 

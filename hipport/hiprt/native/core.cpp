@@ -202,8 +202,8 @@ void report_once(const std::string& line) {
   if (said.insert(line).second) std::fprintf(stderr, "hipport: %s\n", line.c_str());
 }
 
-hipError_t refuse(const char* name) {
-  report_once(std::string(name) + " is not implemented: hipErrorNotSupported");
+hipError_t refuse(const char* name, const char* reason) {
+  report_once(std::string(name) + " is not implemented: hipErrorNotSupported (" + reason + ")");
   return record(hipErrorNotSupported);
 }
 
@@ -306,4 +306,4 @@ unsigned short __gnu_f2h_ieee(float value) {
 }
 
 // For the generated stubs of refused symbols.
-extern "C" int hiprt_refuse(const char* name) { return refuse(name); }
+extern "C" int hiprt_refuse(const char* name, const char* reason) { return refuse(name, reason); }

@@ -71,7 +71,7 @@ uint64_t launches_started();
 hipError_t sticky_error();                  // the fault of the current device, hipSuccess when it is healthy
 void report_once(const std::string& line);  // one line on stderr, never twice the same
 void print_finding(const hipemu_finding& finding);  // one line on stderr
-hipError_t refuse(const char* name);        // hipErrorNotSupported, said once on stderr
+hipError_t refuse(const char* name, const char* reason);  // hipErrorNotSupported, said once on stderr
 
 template <class Body>
 hipError_t guarded(Body&& body) noexcept {
