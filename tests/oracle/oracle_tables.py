@@ -53,6 +53,14 @@ def exceptions() -> dict[str, str]:
 
 
 @cache
+def other_tests() -> dict[str, tuple[str, str]]:
+    """(oracle, where or why) by a regular expression for whole names: opcodes decided outside of this folder."""
+    rows = (Path(__file__).parent / "other_tests.tsv").read_text().splitlines()
+    split = (row.split("\t") for row in rows if row and not row.startswith("#"))
+    return {pattern: (oracle, reason) for pattern, oracle, reason in split}
+
+
+@cache
 def excepted(name: str) -> bool:
     """Whether a row of exceptions.tsv (a regular expression for whole names) covers the opcode."""
     return any(re.fullmatch(pattern, name) for pattern in exceptions())

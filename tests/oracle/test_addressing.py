@@ -237,6 +237,21 @@ def test_narrow_scalar_loads() -> None:
         assert memory.run(text, state).sgpr[16] == value & 0xFFFFFFFF, text
 
 
+def test_narrow_scalar_buffer_loads() -> None:
+    forms = {f"s_buffer_load_{name} s16, s[8:11], 0x41": shape for name, shape in NARROW.items()}
+    memory = Memory("gfx1201", list(forms))
+    assert len(memory.texts) == 4
+    for text, (size, signed) in forms.items():
+        for records in (4096, 0x40):
+            state = memory.state()
+            base = memory.base + 512 - (size == 2)
+            state.sgpr[8:12] = [base & 0xFFFFFFFF, base >> 32, records, 0]
+            at = 512 - (size == 2) + 0x41
+            value = int.from_bytes(memory.content[at : at + size].tobytes(), "little", signed=signed)
+            want = value & 0xFFFFFFFF if records > 0x40 else 0
+            assert memory.run(text, state).sgpr[16] == want, (text, records)
+
+
 @every_target
 def test_scalar_buffer_loads(target: str) -> None:
     """Words beyond the end read 0; with a stride the size is stride * records."""
@@ -419,6 +434,7 @@ STORES = {"b8": (1, "byte"), "d16_hi_b8": (1, "byte_d16_hi"), "b16": (2, "short"
 COVERS = {f"scratch_load_{name}" for pair_ in OLD.items() for name in pair_}
 COVERS |= {f"scratch_store_{name}" for new, (_, old) in STORES.items() for name in (new, old)}
 COVERS |= {f"s_{verb}_{name}" for verb in ("load", "buffer_load") for name in (*SCALAR, *SCALAR_NEW)}
+COVERS |= {f"s_buffer_load_{name}" for name in NARROW}
 COVERS |= {f"s_store_{name}" for name in list(SCALAR)[:3]} | {f"s_load_{name}" for name in NARROW}
 COVERS |= {f"global_load_lds_{n}" for n in ("ubyte", "sbyte", "ushort", "sshort", "dword", "dwordx3", "dwordx4")}
 COVERS |= {"ds_read_addtid_b32", "ds_write_addtid_b32", "ds_load_addtid_b32", "ds_store_addtid_b32"}

@@ -168,6 +168,7 @@ Table cross_lane_opcodes() {
         cross("v_accvgpr_write_b32", v_accvgpr_move, {B, B}),
         cross("v_accvgpr_mov_b32", v_accvgpr_move, {B, B}),
         {"v_nop", Unit::valu, v_nop, nullptr, {}, kHint},
+        {"v_pipeflush", Unit::valu, v_nop, nullptr, {}, kHint},
         {"s_set_gpr_idx_on", Unit::control, s_set_gpr_idx_on, nullptr, {B, B}},
         {"s_set_gpr_idx_off", Unit::control, s_set_gpr_idx_off, nullptr, {}, kHint},
         {"s_set_gpr_idx_idx", Unit::control, s_set_gpr_idx_idx, nullptr, {B}},
