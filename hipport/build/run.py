@@ -124,7 +124,9 @@ def link(result: BuildResult, units: Sequence[Unit], name: str, workshop: Worksh
     done = subprocess.run(command, cwd=workshop.out, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "error" in line or "undefined" in line]
-        raise HipportError(f"linking {name} failed: {(lines or [done.stderr.strip()])[0]}", "see the linker's message")
+        message = (lines or [done.stderr.strip()])[0]
+        step = f"a library is --link {name}.so" if message.endswith("`main'") else "see the linker's message"
+        raise HipportError(f"linking {name} failed: {message}", step)
     return BuildResult(result.outcomes, result.checks, (*result.libraries, name))
 
 

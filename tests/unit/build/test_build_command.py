@@ -278,6 +278,8 @@ def test_a_linker_error_is_one_line(tmp_path: Path) -> None:
     result = build("tree", "-t", "gfx942", "--link", "program")
     assert isinstance(result.exception, HipportError)
     assert "far_away" in str(result.exception)
+    write(tmp_path / "tree", {"a.cpp": "int nearby() { return 1; }\n"})
+    assert "--link program.so" in str(build("tree", "-t", "gfx942", "--link", "program").exception)
 
 
 def test_paths_with_spaces_and_other_letters(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import textwrap
+import threading
 from pathlib import Path
 
 import pytest
