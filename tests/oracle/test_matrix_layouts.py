@@ -333,6 +333,7 @@ def test_products(target: str) -> None:
     assert cases.wrong() == []
 
 
+@pytest.mark.slow
 @every_target
 def test_constant_accumulators(target: str) -> None:
     cases = Cases(target)
@@ -342,6 +343,7 @@ def test_constant_accumulators(target: str) -> None:
     assert cases.wrong() == []
 
 
+@pytest.mark.slow
 @matrix_cores
 def test_broadcast_of_a_block_of_a(target: str) -> None:
     """CBSZ: groups of 2^cbsz blocks take the block of the group that ABID names."""
@@ -361,6 +363,7 @@ LANES = np.arange(64)
 BLGP = {1: LANES % 32, 2: LANES % 32 + 32, 3: (LANES + 16) % 64, **{4 + k: LANES % 16 + 16 * k for k in range(4)}}
 
 
+@pytest.mark.slow
 @matrix_cores
 def test_lane_group_patterns_of_b(target: str) -> None:
     """BLGP: which lane each lane's B comes from; the same as moving the lanes before."""
@@ -388,6 +391,7 @@ def test_negation_of_f64(target: str) -> None:
     assert cases.wrong() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["gfx942", "gfx950", "gfx1201"])
 def test_sets_of_sparse_indices(target: str) -> None:
     """Two bits for each of the per / 2 stored elements of a lane; a register holds one, two or four sets."""
@@ -400,6 +404,7 @@ def test_sets_of_sparse_indices(target: str) -> None:
     assert cases.wrong() == []
 
 
+@pytest.mark.slow
 def test_mixed_formats() -> None:
     """Formats by CBSZ and BLGP; with scales, one e8m0 exponent for 32 k of a row, in the byte that op_sel names."""
     cases = Cases("gfx950")
@@ -430,6 +435,7 @@ def put_scales(x: Problem) -> Matrix:
     return np.repeat(2.0 ** (scales - 127), 32, axis=2)
 
 
+@pytest.mark.slow
 @wmma_targets
 def test_signs_of_wmma(target: str) -> None:
     """neg_lo of A and B: even elements of halves, neg_hi odd ones; of C: neg_lo negates, neg_hi takes the magnitude."""

@@ -50,6 +50,7 @@ def canonical(target: str, lines: list[str]) -> list[str]:
 
 
 @pytest.mark.sdk
+@pytest.mark.slow
 @pytest.mark.parametrize("target", MANUAL)
 def test_forms_decode_to_themselves(target: str) -> None:
     wave = wave_size(target)

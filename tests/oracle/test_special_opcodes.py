@@ -176,6 +176,7 @@ def error_in_units(got: NDArray[np.float64], want: NDArray[np.float64], kind: st
         return np.where(got == want, 0.0, np.abs(got - want) / unit)
 
 
+@pytest.mark.slow
 @every_target
 def test_approximations_are_as_accurate_as_stated(target: str) -> None:
     """All halves; a sweep of singles and doubles over every exponent. f32 forms flush denormal inputs and results."""
@@ -234,9 +235,10 @@ def test_approximations_are_as_accurate_as_stated(target: str) -> None:
         assert not wrong.any(), (name, [(x[k], got[k], want[k], error[k]) for k in np.flatnonzero(wrong)[:3]])
 
 
+@pytest.mark.slow
 @every_target
 def test_sine_and_cosine_of_turns(target: str) -> None:
-    """The input counts turns, up to 256 of them; the manuals state no accuracy, 2^-20 and 2^-9 absolute are asked for."""
+    """The input counts turns, up to 256; the manuals state no accuracy, 2^-20 and 2^-9 absolute are asked for."""
     rng, wave = np.random.default_rng(5), wave_size(target)
     texts = [f"v_{f}_f{bits} v4, v10" for f in ("sin", "cos") for bits in (32, 16)]
     snippets = Snippets(target, texts)
@@ -325,6 +327,7 @@ def test_dot_products_of_bf16(target: str) -> None:
         np.testing.assert_array_equal(got[: wave_size(target)], want[: wave_size(target)])
 
 
+@pytest.mark.slow
 @every_target
 def test_minimum_and_maximum_of_floats_in_memory(target: str) -> None:
     """Numbers win over NaN (what atomicrmw fmin and fmax ask for); of opposite zeros either is right."""
