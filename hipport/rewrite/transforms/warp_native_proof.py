@@ -193,8 +193,8 @@ def _address(body: Body, node: Node) -> Name | None:
         name = body.name(body.of(node))
         return name if name is not None and name.is_pointer and name.is_parameter and body.is_kernel else None
     if node.type == "binary_expression" and operator_of(body, node) == b"+":
-        left, right = node.named_children
-        return _address(body, left) if body.uniform(right) else None
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        return _address(body, left) if left is not None and right is not None and body.uniform(right) else None
     if node.type == "pointer_expression" and body.of(node).startswith(b"&"):
         inner = node.child_by_field_name("argument")
         array, index = _subscript(body, inner)

@@ -205,8 +205,13 @@ def _launch_sites(parsed: ParsedFile) -> Iterator[tuple[bytes, Span]]:
     query = compile_query(_LAUNCH)
     for fragment in parsed.fragments():
         for _, found in matches(query, fragment.root):
-            values = [child for child in found["configuration"][0].named_children if child.type != "comment"]
-            if len(values) > 1 and fragment.limits.start <= fragment.span(values[1]).start:
+            configuration = found["configuration"][0]
+            values = [child for child in configuration.named_children if child.type != "comment"]
+            if (
+                not configuration.has_error
+                and len(values) > 1
+                and fragment.limits.start <= fragment.span(values[1]).start
+            ):
                 text = parsed.node_text(fragment, found["kernel"][0])
                 name = re.match(rb"(?:\w+\s*::\s*)*(\w+)\s*(?:<.*)?\Z", text, re.DOTALL)
                 yield name[1] if name else b"", fragment.span(values[1])

@@ -190,6 +190,11 @@ def test_near_misses(book: Rulebook, text: str, old: str, new: str, why: str) ->
     assert why in notes(result)
 
 
+@pytest.mark.parametrize("address", ["out + blockIdx.x", "out /* here */ + blockIdx.x", "&out[n - 1]", "out"])
+def test_addresses_of_atomics(book: Rulebook, address: str) -> None:
+    assert is_native(translated(book, ATOMIC.replace("&out[blockIdx.x]", address)))
+
+
 def test_a_header_is_left_alone(book: Rulebook) -> None:
     assert "other files" in notes(translated(book, SUM, path="case.cuh"))
 
