@@ -30,21 +30,25 @@ __device__ inline vec<S, M / 4> mma(vec<R, n_registers(M * K, A)> a, vec<R, n_re
 
 constexpr bool is_fp8(Element e) { return e == Element::e4m3 || e == Element::e5m2; }
 
-/// fp8 registers as twice as many of fp16, which holds every fp8 value. Register `i` of `Halves` row halves becomes chunks
-/// 2 c and 2 c + 1: k is permuted, the same way in A and B.
+typedef _Float16 half2_t __attribute__((ext_vector_type(2)));
+
+/// Two fp8 numbers in the upper bytes of 16 bits as fp16, which holds every value of them.
+template <Element E> __device__ inline unsigned widened_pair(unsigned placed) {
+  if constexpr (E == Element::e5m2) return placed;  // fp16's upper byte
+  // Magnitudes shifted into place are too small by 2^8. NaN, all ones, gets fp16's exponent of NaN.
+  const unsigned magnitude = (placed >> 1) & 0x3fff3fffu, nan = (magnitude + 0x00800080u) & 0x40004000u;
+  const half2_t scaled = __builtin_bit_cast(half2_t, magnitude) * half2_t{256, 256};
+  return __builtin_bit_cast(unsigned, scaled) | (placed & 0x80008000u) | ((nan << 1) - (nan >> 5));
+}
+/// fp8 registers as twice as many of fp16. Register `i` of `Halves` row halves becomes chunks 2 c and 2 c + 1: k is permuted, the
+/// same way in A and B.
 template <Element E, int Halves, int N> __device__ inline vec<unsigned, 2 * N> widened(vec<unsigned, N> x) {
   vec<unsigned, 2 * N> result;
 #pragma unroll
   for (int i = 0; i < N; ++i) {
     const int chunk = i / Halves, half = i % Halves;
-    const unsigned short low = static_cast<unsigned short>(x[i]), high = static_cast<unsigned short>(x[i] >> 16);
-    if constexpr (E == Element::e4m3) {
-      result[2 * chunk * Halves + half] = ptx::cvt_rn_f16x2_e4m3x2(low);
-      result[(2 * chunk + 1) * Halves + half] = ptx::cvt_rn_f16x2_e4m3x2(high);
-    } else {
-      result[2 * chunk * Halves + half] = ptx::cvt_rn_f16x2_e5m2x2(low);
-      result[(2 * chunk + 1) * Halves + half] = ptx::cvt_rn_f16x2_e5m2x2(high);
-    }
+    result[2 * chunk * Halves + half] = widened_pair<E>(__builtin_amdgcn_perm(x[i], 0, 0x050c040cu));
+    result[(2 * chunk + 1) * Halves + half] = widened_pair<E>(__builtin_amdgcn_perm(x[i], 0, 0x070c060cu));
   }
   return result;
 }

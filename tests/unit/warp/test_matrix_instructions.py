@@ -137,13 +137,21 @@ extern "C" __global__ void st_m16n8(const uint2* in, const int* row, unsigned* o
   __syncthreads();
   for (int i = t; i < 512; i += blockDim.x) out[i] = lds[i];
 }
+extern "C" __global__ void widen(const unsigned* in, uint2* out) {
+  const auto first = detail::widened<Element::e4m3, 1, 1>({{in[threadIdx.x]}});
+  const auto second = detail::widened<Element::e5m2, 1, 1>({{in[threadIdx.x]}});
+  out[2 * threadIdx.x] = make_uint2(first[0], first[1]);
+  out[2 * threadIdx.x + 1] = make_uint2(second[0], second[1]);
+}
 extern "C" __global__ void transpose(const unsigned* in, unsigned* out) {
   out[threadIdx.x] = movmatrix_trans(in[threadIdx.x]);
 }
 """
 
 
-@pytest.fixture(scope="module", params=["gfx942", "gfx90a", "gfx1100", "gfx1201"])
+@pytest.fixture(
+    scope="module", params=["gfx942", "gfx90a", pytest.param("gfx950", marks=pytest.mark.slow), "gfx1100", "gfx1201"]
+)
 def module(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Module:
     sdk = find_sdk()
     folder = tmp_path_factory.mktemp("mma")
@@ -366,3 +374,22 @@ def test_stmatrix_of_bytes(module: Module) -> None:
     out = np.zeros(512, np.uint32)
     module.launch("st_m16n8", grid=1, block=32, args=[values.view(np.uint32), row, out])
     assert np.array_equal(out.view(np.uint8).reshape(128, 16), expected)
+
+
+def test_fp8_widens_exactly(module: Module) -> None:
+    """Every byte, against the definition of the formats (OFP8, section 5)."""
+    source = np.arange(256, dtype=np.uint8)
+    out = np.zeros((64, 2, 4), np.float16)
+    module.launch("widen", grid=1, block=64, args=[source.view(np.uint32), out])
+    for which, (bits, mantissa, bias) in enumerate([(4, 3, 7), (5, 2, 15)]):
+        for byte in range(256):
+            exponent, fraction = byte >> mantissa & ((1 << bits) - 1), byte & ((1 << mantissa) - 1)
+            value = (fraction + (1 << mantissa if exponent else 0)) * 2.0 ** (max(exponent, 1) - bias - mantissa)
+            if bits == 5 and exponent == 31:
+                value = np.nan if fraction else np.inf
+            elif byte & 0x7F == 0x7F:
+                value = np.nan
+            got = float(out[byte // 4, which, byte % 4])
+            expected = -value if byte >> 7 else value
+            assert got == expected or (np.isnan(got) and np.isnan(expected)), (which, byte)
+            assert np.isnan(got) or np.signbit(got) == bool(byte >> 7)
