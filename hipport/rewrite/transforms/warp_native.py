@@ -93,10 +93,11 @@ def _heads_function(parsed: ParsedFile, comment: Span) -> bool:
 
 def _plan(parsed: ParsedFile, context: Context) -> Plan:
     plan = Plan()
-    if context.pass_number != 1:
+    named = b"warp-model" in parsed.data
+    if context.pass_number != 1 or not (named or context.options.warp_model == "native64"):
         return plan
     everything = functions(parsed)
-    asked = [f for f in everything if chosen_model(parsed, context, f) == "native64"]
+    asked = [f for f in everything if not named or chosen_model(parsed, context, f) == "native64"]
     if not asked:
         return plan
     helpers = warp_helpers([Body(f) for f in everything])

@@ -20,7 +20,7 @@ from hipport.syntax import ParsedFile, compile_query, matches
 from hipport.syntax.arguments import call_arguments
 
 MARK = b"HIPPORT_PADDED"
-_ASKED = re.compile(rb"hipport:\s*warp-model\s*[=:]?\s*padded\b")
+_ASKED = re.compile(rb"hipport:\s*warp-model\s*[=:]?\s*(logical32|native64|padded)\b")
 _NAMED_BARRIER = re.compile(rb'"[^"]*\b(?:bar|barrier)(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?\s+(?!0\s*;)')
 _INDEX = {b"threadIdx": "hipport::thread_index()", b"blockDim": "hipport::block_dim()"}
 _LAUNCH = """
@@ -76,10 +76,13 @@ def will_pad(parsed: ParsedFile, context: Context) -> bool:
 def _reason(parsed: ParsedFile, context: Context) -> str:
     if not any(target_named(target).wave_size == 64 for target in context.options.targets):
         return ""
+    asked = {match[1] for comment in parsed.scan.comments if (match := _ASKED.search(parsed.text(comment)))}
+    if b"padded" in asked:
+        return "asked for in a comment"
+    if asked:
+        return ""  # another model is
     if context.options.warp_model == "padded":
         return "asked for"
-    if any(_ASKED.search(parsed.text(comment)) for comment in parsed.scan.comments):
-        return "asked for in a comment"
     if b"<<<" not in parsed.data or any(include.path.startswith('"') for include in parsed.scan.includes):
         return ""
     everything = functions(parsed)

@@ -14,7 +14,12 @@ from hipport.sdk import find_sdk
 
 pytestmark = pytest.mark.sdk
 
-TYPES = {"int": np.int32, "unsigned": np.uint32, "long long": np.int64, "unsigned long long": np.uint64}
+TYPES: dict[str, type[np.signedinteger | np.unsignedinteger]] = {
+    "int": np.int32,
+    "unsigned": np.uint32,
+    "long long": np.int64,
+    "unsigned long long": np.uint64,
+}
 OPERATIONS = {
     "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or,
     "xor": np.bitwise_xor,
