@@ -38,3 +38,24 @@ BOTH(ldexp, ldexp(a, (int)(b * 4)), ldexpf(a, (int)(b * 4)))
 BOTH(nextafter, nextafter(a, b), nextafterf(a, b))
 BOTH(round, round(a), roundf(a))
 BOTH(division, a / b, a / b)
+
+// bfloat16: every operation rounds to nearest even once.
+#define BFLOAT(name, expression)                                                                  \
+    extern "C" __global__ void bf16_##name(const __bf16 *x, const __bf16 *y, __bf16 *out, int n) { \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;                                            \
+        if (i >= n) return;                                                                       \
+        __bf16 a = x[i], b = y[i];                                                                \
+        out[i] = expression;                                                                      \
+    }
+BFLOAT(add, a + b)
+BFLOAT(sub, a - b)
+BFLOAT(mul, a * b)
+BFLOAT(div, a / b)
+BFLOAT(less, a < b ? a : b)
+BFLOAT(negate, -a)
+BFLOAT(chain, (__bf16)(a * b) - a)
+BFLOAT(integer, (__bf16)(float)(int)(a > (__bf16)-100.0f && a < (__bf16)100.0f ? a : (__bf16)1.0f))
+extern "C" __global__ void bf16_from_f32(const float *x, const float *, __bf16 *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = (__bf16)x[i];
+}

@@ -63,7 +63,16 @@ def compiled(target: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.co"
         sdk = find_sdk()
-        command = [str(sdk.clang), *sdk.device_flags(target), "-O3", "-c", str(SOURCE), "-o", str(out)]
+        command = [
+            str(sdk.clang),
+            *sdk.device_flags(target),
+            "-O3",
+            "-ffp-contract=off",
+            "-c",
+            str(SOURCE),
+            "-o",
+            str(out),
+        ]
         subprocess.run(command, check=True, capture_output=True)
         return out.read_bytes()
 
@@ -110,6 +119,52 @@ def test_math_functions(target: str) -> None:
                 k = int(np.flatnonzero(bad)[0])
                 call = f"{name}_{kind}({x[k]!r}, {y[k]!r}) = {got[k]!r}"
                 wrong.append(f"{call}, not {want[k]!r}: {error[k]} ulp, {bad.sum()} in all")
+    assert wrong == []
+
+
+def widened(bits: NDArray[np.uint16]) -> NDArray[np.float32]:
+    return (bits.astype(np.uint32) << 16).view(np.float32)
+
+
+def to_bfloat(x: NDArray[np.float32]) -> NDArray[np.uint16]:
+    """Nearest even; NaN stays a NaN."""
+    bits = x.astype(np.float32).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return np.where(np.isnan(x), 0x7FC0, rounded).astype(np.uint16)
+
+
+BFLOAT: dict[str, Callable[..., NDArray[np.float32]]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "less": lambda a, b: np.where(a < b, a, b),
+    "negate": lambda a, b: -a,
+    "chain": lambda a, b: widened(to_bfloat(a * b)) - a,
+    "integer": lambda a, b: np.trunc(np.where((a > -100) & (a < 100), a, 1)) + np.float32(0),
+}
+
+
+@pytest.mark.parametrize("target", MANUAL)
+def test_bfloat_arithmetic(target: str) -> None:
+    module = Device(target).load(compiled(target))
+    rng = np.random.default_rng(1)
+    bits = [rng.integers(0, 1 << 16, N).astype(np.uint16) for _ in range(2)]
+    near = to_bfloat(rng.normal(0, 3, (2, N)).astype(np.float32))
+    x, y = (np.where(rng.random(N) < 0.5, b, m) for b, m in zip(bits, near, strict=True))
+    wrong = []
+    for name, function in BFLOAT.items():
+        got = np.zeros(N, np.uint16)
+        module.launch(f"bf16_{name}", N // 256, 256, [x, y, got, np.int32(N)])
+        with np.errstate(all="ignore"):
+            want = to_bfloat(function(widened(x), widened(y)))
+        bad = (got != want) & ~(np.isnan(widened(got)) & np.isnan(widened(want)))
+        wrong += [f"{name}({x[k]:#x}, {y[k]:#x}) = {got[k]:#x}, not {want[k]:#x}" for k in np.flatnonzero(bad)[:1]]
+    single = rng.integers(0, 1 << 32, N, dtype=np.uint32).view(np.float32)
+    got = np.zeros(N, np.uint16)
+    module.launch("bf16_from_f32", N // 256, 256, [single, single, got, np.int32(N)])
+    want = to_bfloat(single)
+    assert ((got == want) | (np.isnan(widened(got)) & np.isnan(single))).all()
     assert wrong == []
 
 
