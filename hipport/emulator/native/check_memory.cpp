@@ -35,75 +35,132 @@ struct Race {
 
 // One dword, any bytes of it.
 void touch(LdsShadow &s, u32 x, u32 tag, u8 mask, bool store, bool atomic, int lane, u64 at, Race &race) {
-    u32 epoch = tag >> 8, me = tag & 0xff;
+    u32 epoch = tag >> kEpochShift, me = tag & 0xff;
+    auto bytes_of = [&](u32 t, u8 odd) { return t & kOdd ? odd : u8(15); };
+    u8 written = bytes_of(s.write_tag[x], s.write_bytes[x]), read = bytes_of(s.read_tag[x], s.read_bytes[x]);
+    bool was_atomic = (s.write_tag[x] & kOdd) && s.atomic[x];
     auto meets = [&](u32 other_tag, u8 bytes) {
         u32 other = other_tag & 0xff;
-        return other_tag >> 8 == epoch && other != me && other != kMixed && (bytes & mask);
+        return other_tag >> kEpochShift == epoch && other != me && other != kMixed && (bytes & mask);
     };
     if (race.lane < 0) {
-        bool both_atomic = s.atomic[x] && (atomic || !store);
-        if (meets(s.write_tag[x], s.write_bytes[x]) && !both_atomic) race = {lane, s.write_tag[x] & 0xff, at, true};
-        else if (store && !atomic && meets(s.read_tag[x], s.read_bytes[x])) race = {lane, s.read_tag[x] & 0xff, at, false};
+        if (meets(s.write_tag[x], written) && !(was_atomic && (atomic || !store))) race = {lane, s.write_tag[x] & 0xff, at, true};
+        else if (store && !atomic && meets(s.read_tag[x], read)) race = {lane, s.read_tag[x] & 0xff, at, false};
     }
-    auto note = [&](u32 &other_tag, u8 &bytes) {
-        if (other_tag >> 8 != epoch) {
-            other_tag = tag;
-            bytes = mask;
-        } else {
-            if (other_tag != tag) other_tag = epoch << 8 | (mask == 15 && bytes == 15 ? kMany : kMixed);
-            bytes |= mask;
-        }
+    auto note = [&](u32 &other_tag, u8 &bytes, u8 before) {
+        u32 who = me;
+        bool same_epoch = other_tag >> kEpochShift == epoch;
+        if (same_epoch && (other_tag & 0xff) != me) who = mask == 15 && before == 15 ? kMany : kMixed;
+        bytes = same_epoch ? before | mask : mask;
+        other_tag = epoch << kEpochShift | kOdd | who;
     };
     if (store) {
-        s.atomic[x] = u8(s.write_tag[x] >> 8 == epoch ? s.atomic[x] & u8(atomic) : u8(atomic));
-        note(s.write_tag[x], s.write_bytes[x]);
+        bool same_epoch = s.write_tag[x] >> kEpochShift == epoch;
+        s.atomic[x] = u8(same_epoch ? was_atomic && atomic : atomic);
+        note(s.write_tag[x], s.write_bytes[x], written);
     } else {
-        note(s.read_tag[x], s.read_bytes[x]);
+        note(s.read_tag[x], s.read_bytes[x], read);
     }
 }
 
-// Whole dwords [x, x + n) in a barrier interval without atomics and partial accesses. False: something there needs touch().
+// A load of a part of a dword that nobody else touched in this interval. False: it needs touch().
+inline bool read_part(LdsShadow &s, u32 x, u32 tag, u8 mask) {
+    u32 w = s.write_tag[x], r = s.read_tag[x], epoch = tag >> kEpochShift;
+    if (w >> kEpochShift == epoch && (w & 0xff) != (tag & 0xff)) return false;
+    if (r >> kEpochShift != epoch) {
+        s.read_tag[x] = tag | kOdd;
+        s.read_bytes[x] = mask;
+        return true;
+    }
+    if ((r & 0xff) != (tag & 0xff)) return false;
+    if (r & kOdd) s.read_bytes[x] |= mask;
+    return true;
+}
+
+// Whole dwords [x, x + n), no atomics. False: something there needs touch().
 template <bool Store> bool touch_range(LdsShadow &s, u32 x, u32 n, u32 tag) {
-    u32 epoch = tag >> 8, bad = 0;
+    u32 epoch = tag >> kEpochShift, bad = 0;
     u32 *w = s.write_tag.data() + x, *r = s.read_tag.data() + x;
-    if constexpr (Store) {
-        for (u32 k = 0; k < n; ++k) bad |= u32((w[k] >> 8 == epoch) & (w[k] != tag)) | u32((r[k] >> 8 == epoch) & (r[k] != tag));
-        if (bad) return false;
-        for (u32 k = 0; k < n; ++k) w[k] = tag;
-        std::memset(s.write_bytes.data() + x, 15, n);
-        std::memset(s.atomic.data() + x, 0, n);
-    } else {
-        for (u32 k = 0; k < n; ++k) bad |= u32((w[k] >> 8 == epoch) & (w[k] != tag));
-        if (bad) return false;
-        u32 many = epoch << 8 | kMany;
-        for (u32 k = 0; k < n; ++k) r[k] = (r[k] >> 8 == epoch) & (r[k] != tag) ? many : tag;
-        std::memset(s.read_bytes.data() + x, 15, n);
+    for (u32 k = 0; k < n; ++k) {
+        bad |= u32((w[k] >> kEpochShift == epoch) & (w[k] != tag));
+        bad |= u32((r[k] >> kEpochShift == epoch) & (r[k] != tag) & (Store | ((r[k] & kOdd) != 0)));
+    }
+    if (bad) return false;
+    u32 many = epoch << kEpochShift | kMany;
+    for (u32 k = 0; k < n; ++k) {
+        if constexpr (Store) w[k] = tag;
+        else r[k] = (r[k] >> kEpochShift == epoch) & (r[k] != tag) ? many : tag;
     }
     return true;
 }
 
+// The same for one dword of each lane in `exec`; returns the lanes that need touch().
+template <bool Store> u64 touch_lanes(LdsShadow &s, const u32 *words, u64 exec, u32 tag) {
+    u32 epoch = tag >> kEpochShift, many = epoch << kEpochShift | kMany;
+    u64 rest = 0;
+#if defined(__AVX512F__)
+    __m512i tags = _mm512_set1_epi32(int(tag)), epochs = _mm512_set1_epi32(int(epoch));
+    auto others = [&](__m512i t, __mmask16 on) { // touched in this interval, by another wave or oddly
+        return _mm512_mask_cmpneq_epi32_mask(_mm512_mask_cmpeq_epi32_mask(on, _mm512_srli_epi32(t, kEpochShift), epochs), t, tags);
+    };
+    for (int l = 0; l < kLanes; l += 16) {
+        __mmask16 on = __mmask16(exec >> l);
+        if (!on) continue;
+        __m512i index = _mm512_loadu_si512(words + l);
+        __m512i w = _mm512_mask_i32gather_epi32(tags, on, index, s.write_tag.data(), 4);
+        __m512i r = _mm512_mask_i32gather_epi32(tags, on, index, s.read_tag.data(), 4);
+        __mmask16 bad = others(w, on), read = others(r, on);
+        if constexpr (Store) {
+            bad |= read;
+            _mm512_mask_i32scatter_epi32(s.write_tag.data(), on & ~bad, index, tags, 4);
+        } else {
+            bad |= _mm512_mask_test_epi32_mask(read, r, _mm512_set1_epi32(int(kOdd)));
+            _mm512_mask_i32scatter_epi32(s.read_tag.data(), on & ~bad, index, _mm512_mask_set1_epi32(tags, read, int(many)), 4);
+        }
+        rest |= u64(bad) << l;
+    }
+#else
+    (void)many;
+    for_lanes(exec, [&](int l) {
+        if (!touch_range<Store>(s, words[l], 1, tag)) rest |= 1ull << l;
+    });
+#endif
+    return rest;
+}
+
 void check_races(Wave &w, const Inst *i, const u64 *address, u32 bytes, bool store, const Access &a, const Together &t) {
     LdsShadow &s = lds_shadow(*w.group);
-    u32 limit = w.group->lds_bytes, epoch = s.epoch_base + w.epoch, tag = epoch << 8 | (w.index + 1);
+    u32 limit = w.group->lds_bytes, epoch = s.epoch_base + w.epoch, tag = epoch << kEpochShift | (w.index + 1);
     s.last_epoch = std::max(s.last_epoch, epoch);
     bool atomic = i->op && (i->op->flags & kAtomic), whole = (bytes & 3) == 0;
-    if (atomic || !whole) s.odd_epochs[epoch & 3] = epoch;
-    bool plain = s.odd_epochs[epoch & 3] != epoch;
-    if (plain && (t.adjacent || t.same) && (t.first & 3) == 0 && t.first + t.bytes <= limit) {
+    if (!atomic && (t.adjacent || t.same) && ((t.first | t.bytes) & 3) == 0 && t.first + t.bytes <= limit) {
         u32 x = u32(t.first / 4), n = u32(t.bytes / 4);
         if (store ? touch_range<true>(s, x, n, tag) : touch_range<false>(s, x, n, tag)) return;
     }
+    alignas(64) u32 words[kLanes];
+    u32 offsets = 0, beyond = 0;
+    for (int l = 0; l < kLanes; ++l) {
+        u32 at = u32(address[l]);
+        words[l] = at / 4;
+        u32 on = a.exec >> l & 1 ? ~0u : 0;
+        offsets |= at & on;
+        beyond |= u32(at > limit - bytes) & on;
+    }
+    u64 lanes = a.exec; // for touch()
+    if (!atomic && whole && !(offsets & 3) && bytes <= limit && !beyond) {
+        lanes = 0;
+        for (u32 k = 0; k < bytes / 4; ++k) {
+            lanes |= store ? touch_lanes<true>(s, words, a.exec, tag) : touch_lanes<false>(s, words, a.exec, tag);
+            if (k + 1 < bytes / 4)
+                for (int l = 0; l < kLanes; ++l) ++words[l];
+        }
+        if (!lanes) return;
+    }
     Race race;
-    for_lanes(a.exec, [&](int l) {
+    for_lanes(lanes, [&](int l) {
         u64 at = address[l] & 0xffffffffu;
         if (at + bytes > limit) return;
-        if ((at & 3) == 0 && whole) {
-            u32 x = u32(at / 4), n = bytes / 4;
-            if (plain && (store ? touch_range<true>(s, x, n, tag) : touch_range<false>(s, x, n, tag))) return;
-            for (u32 k = 0; k < n; ++k) touch(s, x + k, tag, 15, store, atomic, l, at, race);
-            return;
-        }
-        s.odd_epochs[epoch & 3] = epoch;
+        if (!store && (at & 3) + bytes <= 4 && read_part(s, u32(at / 4), tag, u8(((1u << bytes) - 1) << (at & 3)))) return;
         for (u64 word = at / 4; word <= (at + bytes - 1) / 4; ++word) {
             u32 low = u32(std::max(at, word * 4) - word * 4), high = u32(std::min(at + bytes, word * 4 + 4) - word * 4);
             touch(s, u32(word), tag, u8(((1u << high) - 1) & ~((1u << low) - 1)), store, atomic, l, at, race);
@@ -127,7 +184,11 @@ void note_lds_store(Wave &w, const u64 *address, u32 bytes, const Access &a, con
     }
     for_lanes(a.exec, [&](int l) {
         u64 at = address[l] & 0xffffffffu;
-        if (at + bytes <= limit) std::memset(&s.defined[at], data >> l & 1, bytes);
+        if (at + bytes > limit) return;
+        u32 four = data >> l & 1 ? 0x01010101u : 0;
+        u32 k = 0;
+        for (; k + 4 <= bytes; k += 4) std::memcpy(&s.defined[at + k], &four, 4);
+        for (; k < bytes; ++k) s.defined[at + k] = u8(four);
     });
 }
 
@@ -143,10 +204,29 @@ bool all_defined(const u8 *p, u64 n) { // every byte is 1
     return rest && (all & 0x0101010101010101ull) == 0x0101010101010101ull;
 }
 
+inline bool bytes_defined(const u8 *p, u32 bytes) { // of one lane
+    switch (bytes) {
+    case 1: return *p;
+    case 2: return p[0] & p[1];
+    case 4: {
+        u32 x;
+        std::memcpy(&x, p, 4);
+        return x == 0x01010101u;
+    }
+    default: return all_defined(p, bytes);
+    }
+}
+
 void check_lds_load(Wave &w, const Inst *i, const u64 *address, u32 bytes, const Access &a, const Together &t) {
     LdsShadow &s = lds_shadow(*w.group);
     u32 limit = w.group->lds_bytes;
     if ((t.adjacent || t.same) && t.first + t.bytes <= limit && all_defined(&s.defined[t.first], t.bytes)) return;
+    bool all = true; // the usual answer, without a branch per lane
+    for_lanes(a.exec, [&](int l) {
+        u64 at = address[l] & 0xffffffffu;
+        all &= at + bytes > limit || bytes_defined(&s.defined[at], bytes);
+    });
+    if (all) return;
     u64 undefined = 0;
     for_lanes(a.exec, [&](int l) {
         u64 at = address[l] & 0xffffffffu;
@@ -316,11 +396,10 @@ void start_lds_shadow(Workgroup &g) {
     LdsShadow &s = lds_shadow(g);
     s.epoch_base = s.last_epoch + 1;
     size_t words = g.lds_bytes / 4 + 1;
-    if (s.write_tag.size() < words || s.epoch_base > 1u << 23) {
+    if (s.write_tag.size() < words || s.epoch_base > 1u << 22) {
         s.write_tag.assign(words, 0);
         s.read_tag.assign(words, 0);
         for (auto *bytes : {&s.write_bytes, &s.read_bytes, &s.atomic}) bytes->assign(words, 0);
-        std::fill(std::begin(s.odd_epochs), std::end(s.odd_epochs), 0);
         s.epoch_base = 1;
     }
     s.last_epoch = s.epoch_base;

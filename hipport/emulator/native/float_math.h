@@ -54,13 +54,22 @@ template <class V> inline V fmaximum(V a, V b) { return a != a ? quiet(a) : b !=
 
 inline float flush(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
-// 2^x in double, error below 2^-45: well inside the 1 ulp of v_exp_f32.
+// a or b, without a branch: the compiler then turns loops over lanes into vector code.
+inline float choose(bool c, float a, float b) {
+    u32 mask = 0u - u32(c);
+    return std::bit_cast<float>((std::bit_cast<u32>(a) & mask) | (std::bit_cast<u32>(b) & ~mask));
+}
+
+// 2^x in double for |x| up to 200, error below 2^-45: well inside the 1 ulp of v_exp_f32.
 inline double exp2_double(double x) {
-    x = x < -200 ? -200 : x > 200 ? 200 : x;
-    double n = round_even(x), r = (x - n) * 0.69314718055994530942;
+    double shifted = x + 0x1.8p52; // its low bits are the nearest integer
+    double n = shifted - 0x1.8p52, r = (x - n) * 0.69314718055994530942;
     double p = 1.0 + r * (1.0 + r * (1 / 2.0 + r * (1 / 6.0 + r * (1 / 24.0 + r * (1 / 120.0 + r * (1 / 720.0 + r * (1 / 5040.0 + r * (1 / 40320.0 + r * (1 / 362880.0 + r * (1 / 3628800.0))))))))));
-    double scale = std::bit_cast<double>(u64(i64(n) + 1023) << 52);
+    double scale = std::bit_cast<double>((std::bit_cast<u64>(shifted) + 1023) << 52);
     return p * scale;
+}
+inline double exp2_float(float x) { // any x; NaN is the caller's business
+    return exp2_double(double(choose(x > 200.0f, 200.0f, choose(x >= -200.0f, x, -200.0f))));
 }
 // log2 of a positive normal double.
 inline double log2_double(double x) {

@@ -39,10 +39,10 @@ void v_div_fmas_f32(LaneArgs &x) {
 }
 
 constexpr auto exp_f32 = [](float a) {
-    float r = float(exp2_double(double(flush(a))));
-    r = a > 128.0f ? std::numeric_limits<float>::infinity() : r;
-    r = a < -126.0f ? 0.0f : r;
-    return a != a ? a : r;
+    float r = float(exp2_float(choose(std::fabs(a) < 0x1p-126f, 0.0f, a)));
+    r = choose(a > 128.0f, std::numeric_limits<float>::infinity(), r);
+    r = choose(a < -126.0f, 0.0f, r);
+    return choose(a != a, a, r);
 };
 constexpr auto log_f32 = [](float a) {
     a = flush(a);
@@ -117,7 +117,7 @@ template <class L, class F> const Inst *on_scalar(Wave &w, const Inst *i) {
 template <class L, class F> Op scalar_function(const char *name, F) {
     return {name, Unit::valu, on_scalar<L, F>, nullptr, {L::type, L::type}, kOwnModifiers | kAlwaysRuns, "1 ulp"};
 }
-constexpr auto exp_f16 = [](float a) { return a != a ? a : float(exp2_double(double(a))); };
+constexpr auto exp_f16 = [](float a) { return a != a ? a : float(exp2_float(a)); };
 constexpr auto log_f16 = [](float a) {
     if (a == 0) return -std::numeric_limits<float>::infinity();
     if (!(a > 0)) return std::numeric_limits<float>::quiet_NaN();

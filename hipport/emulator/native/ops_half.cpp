@@ -95,7 +95,7 @@ Table half_opcodes() {
             r = a == std::numeric_limits<float>::infinity() ? a : r;
             return a != a ? a : r;
         }, 0, ulp),
-        arith<f16(f16)>("v_exp_f16", [](float a) { float r = float(exp2_double(double(a))); return a != a ? a : r; }, 0, ulp),
+        arith<f16(f16)>("v_exp_f16", [](float a) { float r = float(exp2_float(a)); return a != a ? a : r; }, 0, ulp),
         arith<f16(f16)>("v_sin_f16", [](float a) {
             float r = std::fabs(a) > 256.0f ? 0.0f : float(sin_turns(double(a), 0));
             r = a == 0 ? a : r;

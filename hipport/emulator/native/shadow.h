@@ -33,15 +33,16 @@ struct Shadow {
     Statistics counts;
 };
 
-// Dwords of LDS: who touched them since which barrier. tag = epoch << 8 | wave + 1; kMany: several waves; kMixed: different
-// bytes by different waves, which is not looked at further.
+// Dwords of LDS: who touched them since which barrier. tag = epoch << 9 | odd << 8 | wave + 1; kMany: several waves; kMixed:
+// different bytes by different waves, which is not looked at further. Only for odd tags (parts of a dword, atomics) do the
+// arrays of bytes say more; any other access is of all four bytes.
+constexpr u32 kEpochShift = 9, kOdd = 1u << 8;
 struct LdsShadow {
     std::vector<u32> write_tag, read_tag;
     std::vector<u8> write_bytes, read_bytes, atomic;
     std::vector<u8> defined; // per byte, 1: written
     u32 epoch_base = 1;      // grows from workgroup to workgroup, so that words need no clearing
     u32 last_epoch = 0;
-    u32 odd_epochs[4] = {};  // barrier intervals with accesses of parts of a dword, or atomics
 };
 constexpr u32 kMany = 0xff, kMixed = 0xfe;
 
