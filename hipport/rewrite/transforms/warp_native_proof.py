@@ -88,6 +88,8 @@ def handed_on(
     partial = body.name(array)
     if partial is None or not partial.is_shared or partial.dimensions != 1 or partial.type != kind:
         raise UnprovedError(f"'{array.decode()}' is no shared array of {kind.decode()} in this function")
+    if partial.extent is None and len(re.findall(rb"\bextern\s+__shared__|__shared__\s+extern\b", body.text)) != 1:
+        raise UnprovedError(f"'{array.decode()}' shares its memory with another array")
     edits.append(context.edit(body.function.fragment.span(index), b"hipport::native_warp<" + kind + b">()"))
     more, second = _second_stage(body, context, tree, array, partial, guard, trees, bodies)
     if partial.extent is not None:
@@ -314,9 +316,17 @@ def _check_bound(body: Body, tree: Reduction, bound: Node, partial: Name) -> Non
         if not tree.exact or body.rounds_up(bound):
             return
         raise UnprovedError("a last warp that is not whole would be left out of the partial results")
+    if partial.extent is not None and _same_constant(body, bound, partial.extent):
+        return
     number = body.number(bound)
     if number is None or partial.extent is None or number != body.number(partial.extent):
         raise UnprovedError(f"'{body.of(bound).decode()}' is not seen to be the number of warps")
+
+
+def _same_constant(body: Body, bound: Node, extent: Node) -> bool:
+    """The bound is written like the array's extent, of names from outside the function."""
+    one, other = (b"".join(body.of(stripped(node)).split()) for node in (bound, extent))
+    return one == other and not any(name in body.names for name in re.findall(rb"[A-Za-z_]\w*", one))
 
 
 def _neutral(body: Body, tree: Reduction, node: Node) -> bool:

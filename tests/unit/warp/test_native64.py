@@ -143,6 +143,8 @@ NEAR_MISSES = [
     (SUM, "  __syncthreads", "  out[threadIdx.x] = v;\n  __syncthreads", "in 2 places"),
     (SUM, "int part[32]", "long long part[32]", "is no shared array of int"),
     (SUM, "int part[32]", "int part[32][1]", ""),
+    (SUM, "__shared__ int part[32]", "extern __shared__ int part[]; extern __shared__ char x[]", "shares its memory"),
+    (SUM, "< blockDim.x / 32", "< SLOTS", "number of warps"),
     (SUM, "  for (int o", "  lane = n;\n  for (int o", "other lanes than the first"),
     (SUM, "  for (int o", "  int& other = v;\n  for (int o", "another name"),
     (SUM, "  for (int o", "  int* other = &v;\n  for (int o", "another name"),
@@ -188,6 +190,13 @@ def test_near_misses(book: Rulebook, text: str, old: str, new: str, why: str) ->
     result = translated(book, text.replace(old, new))
     assert not is_native(result)
     assert why in notes(result)
+
+
+@pytest.mark.parametrize("size", ["SLOTS", "SLOTS / 32", "8", "256 / 32"])
+def test_a_constant_number_of_warps(book: Rulebook, size: str) -> None:
+    text = SUM.replace("part[32]", f"part[{size}]").replace("< blockDim.x / 32", f"< {size}")
+    result = translated(book, text)
+    assert f"part[hipport::native_warps<int>({size})]" in result.output.decode()
 
 
 @pytest.mark.parametrize("address", ["out + blockIdx.x", "out /* here */ + blockIdx.x", "&out[n - 1]", "out"])
