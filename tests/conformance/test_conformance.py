@@ -86,6 +86,16 @@ def test_reference_programs(name: str, target: str) -> None:
 
 
 @pytest.mark.sdk
+@pytest.mark.slow
+@pytest.mark.skipif(
+    "a15_texture" not in names(SHARED), reason="no a15_texture in HIPPORT_CONFORMANCE or ../shared/conformance"
+)
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+def test_reference_textures_on_rdna(target: str) -> None:
+    check(SHARED, "a15_texture", target)
+
+
+@pytest.mark.sdk
 def test_arguments_reach_the_program_and_its_exit_code_comes_back() -> None:
     done = run(OWN / "histogram.cu", "gfx942", "--", "16")
     assert done.returncode == 0
