@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from oracle_forms import wave_size
 from oracle_registers import Outcome, scalar_outcomes, vector_outcomes
 from oracle_tables import MANUAL
+
+from hipport.emulator.testing import Snippets, WaveState
 
 pytestmark = [pytest.mark.sdk, pytest.mark.slow]
 # Opcodes whose result depends on MODE and is exact; approximations round as they like.
@@ -31,6 +35,35 @@ SCALAR = r"s_(?!load|buffer|min_f|max_f)\w+_f(16|32)|s_cvt_f\w+"
 
 def problems(outcomes: list[Outcome]) -> list[str]:
     return [f"{o.name}: {o.state}: {o.detail}" for o in outcomes if o.state not in ("agrees", "no form")]
+
+
+@pytest.mark.parametrize("target", MANUAL)
+def test_overflow_of_halves(target: str) -> None:
+    """FP16_OVFL: a result beyond the greatest half is that half, infinities of operands and of 1/0 stay."""
+    texts = ["v_add_f16 v4, v10, v11", "v_mul_f16 v4, v10, v11", "v_fma_f16 v4, v10, v11, v12", "v_cvt_f16_f32 v4, v13"]
+    texts += ["v_pk_add_f16 v4, v10, v11", "v_pk_mul_f16 v4, v10, v11", "v_rcp_f16 v4, v10"]
+    texts += ["v_fma_mixlo_f16 v4, v10, v11, v12 op_sel_hi:[1,1,1]"]
+    snippets = Snippets(target, texts)
+    rng = np.random.default_rng(1)
+    choices = np.array([0, 1, -2, 300, 40000, -60000, 65504, np.inf, -np.inf], np.float16)
+    state = WaveState.of(target)
+    state.mode |= 1 << 23
+    a, b, c = (rng.choice(choices, (64, 2)) for _ in range(3))
+    for register, halves in ((10, a), (11, b), (12, c)):
+        state.vgpr[register] = halves.copy().view(np.uint32)[:, 0]
+    single = rng.choice(np.array([1, 7e4, -1e30, np.inf], np.float32), 64)
+    state.vgpr[13] = single.view(np.uint32)
+    x, y, z = (v.astype(np.float64) for v in (a, b, c))
+    with np.errstate(all="ignore"):
+        exact = [x + y, x * y, x * y + z, np.stack([single.astype(np.float64)] * 2, 1), x + y, x * y, 1 / x, x * y + z]
+    lanes = slice(0, wave_size(target))
+    for index, text in enumerate(texts):
+        want = exact[index]
+        with np.errstate(all="ignore"):
+            want = np.where(np.isfinite(want), np.clip(want, -65504, 65504), want).astype(np.float16)
+        got = np.ascontiguousarray(snippets.run(index, state).vgpr[4]).view(np.float16).reshape(64, 2)
+        columns = slice(0, 2 if "pk" in text else 1)
+        np.testing.assert_array_equal(got[lanes, columns], want[lanes, columns], err_msg=text)
 
 
 @pytest.mark.parametrize("name", MODES)

@@ -9,7 +9,7 @@ namespace hipemu {
 
 void set_mode(Wave &w, u32 mode) {
     w.mode = mode;
-    w.special_mode = (mode & 0xff) != 0xf0 || w.index_mode;
+    w.special_mode = (mode & 0xff) != 0xf0 || w.index_mode || mode & kFp16Overflow;
 }
 
 namespace {

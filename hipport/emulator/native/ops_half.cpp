@@ -243,6 +243,7 @@ template <bool High> void mix_f16(LaneArgs &x) {
         float r = std::fma(a, b, c); // rounds to f32, then to half: LLVM selects it for fptrunc(fma)
         u32 h = float_to_half_in_mode(mix_clamp(x, r), x.wave->mode >> 2 & 3);
         if (!(x.wave->mode >> 7 & 1) && !(h & 0x7c00)) h &= 0x8000;
+        if ((x.wave->mode & kFp16Overflow) && (h & 0x7fff) == 0x7c00 && a - a == 0 && b - b == 0 && c - c == 0) --h;
         x.out[l] = High ? (old[l] & 0xffff) | h << 16 : (old[l] & 0xffff0000u) | h;
     }
 }

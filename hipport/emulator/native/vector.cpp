@@ -3,6 +3,7 @@
 #include <xmmintrin.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "lanes.h"
 
@@ -79,6 +80,23 @@ void flush_denormals(Type t, u32 *row) {
     }
 }
 
+// MODE.FP16_OVFL: a half that overflowed becomes the greatest number; an infinity that was an operand, or came from a division
+// by zero, stays.
+void saturate_halves(const Inst *i, const LaneArgs &x, const Type *type, u32 bits) {
+    if (strstr(i->op->name, "div_fixup")) return;
+    for (int l = 0; l < kLanes; ++l)
+        for (u32 shift = 0; shift < bits; shift += 16) {
+            if ((x.out[l] >> shift & 0x7fff) != 0x7c00) continue;
+            bool keep = false;
+            for (int k = 0; k < i->n; ++k) {
+                u32 v = x.src[k][l] & 0x7fffffffu, at = type[k] == Type::pkf16 ? shift : 0;
+                if (type[k] == Type::f16 || type[k] == Type::pkf16) keep |= (x.src[k][l] >> at & 0x7c00) == 0x7c00 || (i->n == 1 && !(x.src[k][l] >> at & 0x7fff));
+                else if (type[k] == Type::f32) keep |= v >= 0x7f800000u;
+            }
+            if (!keep) x.out[l] -= 1u << shift;
+        }
+}
+
 // The lane function in a mode that is not the default one: denormal inputs and outputs, then the host's rounding.
 [[gnu::noinline]] void call_in_mode(const Wave &w, const Inst *i, LaneArgs &x, Pairs *tmp) {
     static const u32 rounding[4] = {0x0000, 0x4000, 0x2000, 0x6000}; // even, +inf, -inf, zero
@@ -100,6 +118,7 @@ void flush_denormals(Type t, u32 *row) {
     _mm_setcsr((saved & ~0x6000u) | rounding[round]);
     (half && round ? op.in_mode : i->lane)(x);
     _mm_setcsr(saved);
+    if (half && (w.mode & kFp16Overflow)) saturate_halves(i, x, type, result == Type::f16 ? 16 : 32);
     if (flushes && !(denormals(w, result) & 2)) flush_denormals(result, x.out);
 }
 
