@@ -63,17 +63,14 @@ void touch(LdsShadow &s, u32 x, u32 tag, u8 mask, bool store, bool atomic, int l
     }
 }
 
-// A load of a part of a dword that nobody else touched in this interval. False: it needs touch().
+// A load of a part of a dword that nobody else stored to in this interval. False: it needs touch().
 inline bool read_part(LdsShadow &s, u32 x, u32 tag, u8 mask) {
     u32 w = s.write_tag[x], r = s.read_tag[x], epoch = tag >> kEpochShift;
     if (w >> kEpochShift == epoch && (w & 0xff) != (tag & 0xff)) return false;
-    if (r >> kEpochShift != epoch) {
-        s.read_tag[x] = tag | kOdd;
-        s.read_bytes[x] = mask;
-        return true;
-    }
-    if ((r & 0xff) != (tag & 0xff)) return false;
-    if (r & kOdd) s.read_bytes[x] |= mask;
+    bool again = r >> kEpochShift == epoch, mine = (r & 0xff) == (tag & 0xff);
+    u8 before = again ? (r & kOdd ? s.read_bytes[x] : u8(15)) : u8(0);
+    s.read_bytes[x] = before | mask;
+    s.read_tag[x] = again && !mine ? epoch << kEpochShift | kOdd | kMixed : tag | kOdd;
     return true;
 }
 

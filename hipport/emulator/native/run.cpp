@@ -328,7 +328,7 @@ GroupState run_group(Launch &launch, Slot &slot, u64 slice, u64 &used) {
             Wave *w = nullptr;
             for (Wave *x : g.waves)
                 if (x->stop == Stop::barrier || x->stop == Stop::waiting) w = x;
-            launch.report(w, w ? w->barrier_at : nullptr, "HP859", "deadlock: every wave of the workgroup waits at a barrier that never opens", 0, 0, HIPEMU_DEADLOCK);
+            launch.report(w, w ? w->barrier_at : nullptr, "HP859", "every wave of the workgroup waits at a barrier that never opens", 0, 0, HIPEMU_DEADLOCK);
             return GroupState::finished;
         }
         if (!progressed) return GroupState::spinning;
@@ -439,7 +439,7 @@ struct Scheduler {
                             Wave *w = active.front()->group.waves.front();
                             for (Wave *x : active.front()->group.waves)
                                 if (x->stop != Stop::finished) { w = x; break; }
-                            launch.report(w, w->next, "HP859", "deadlock: every resident workgroup spins and memory does not change", 0, 0, HIPEMU_DEADLOCK);
+                            launch.report(w, w->next, "HP859", "every resident workgroup spins and memory does not change", 0, 0, HIPEMU_DEADLOCK);
                         }
                     }
                 } else {

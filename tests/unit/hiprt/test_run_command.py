@@ -112,3 +112,29 @@ def test_rocm_without_a_gpu(hello: Path) -> None:
     done = hipport(hello, "--device", "rocm")
     assert done.returncode == 2
     assert "no AMD GPU driver" in done.stderr
+
+
+PAST_END = """#include <hip/hip_runtime.h>
+__global__ void fill(int* p) { p[threadIdx.x] = 1; }
+int main(int argc, char**) {
+  int* p;
+  (void)hipMalloc(&p, 4 * 60);
+  fill<<<1, 64>>>(p);
+  (void)hipDeviceSynchronize();
+  return argc > 1 ? 7 : 0;
+}
+"""
+
+
+@pytest.mark.sdk
+def test_findings_make_the_exit_code_1(tmp_path: Path) -> None:
+    source = tmp_path / "past_end.hip"
+    source.write_text(PAST_END)
+    assert hipport(source).returncode == 0
+    done = hipport(source, "--checks")
+    assert done.returncode == 1
+    assert "HP850 in _Z4fillPi (past_end.hip:2)" in done.stderr
+    assert "lane 60" in done.stderr
+    assert hipport(source, "--checks=races,barriers").returncode == 0
+    assert hipport(source, "--checks", "--", "x").returncode == 7
+    assert hipport(source, "--checks=everything").returncode == 2
