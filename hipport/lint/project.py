@@ -6,11 +6,11 @@ import bisect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
-from tree_sitter import Node
+from tree_sitter import Node, Query, QueryCursor
 
-from hipport.syntax import Fragment, ParsedFile
+from hipport.syntax import Fragment, ParsedFile, compile_query
 
 # Functions of a warp: what they do depends on which lanes belong together.
 WARP_OPERATION = re.compile(
@@ -43,6 +43,11 @@ class Definition:
     offset: int
     value: bytes
     macro: bool
+
+
+@cache
+def _nodes_query(types: tuple[str, ...]) -> Query:
+    return compile_query(f"[{' '.join(f'({name})' for name in types)}] @node")
 
 
 @dataclass(frozen=True)
@@ -92,14 +97,16 @@ class Function:
             (b"asm" in self.text and WARP_ASM.search(self.text)) or _WARP_CLASSES.search(self.text)
         )
 
+    @cached_property
+    def _walked(self) -> dict[tuple[str, ...], list[Node]]:
+        return {}
+
     def walk(self, *types: str) -> Iterator[Node]:
-        """Nodes of the given types, in source order."""
-        stack = [self.node]
-        while stack:
-            node = stack.pop()
-            if node.type in types:
-                yield node
-            stack.extend(reversed(node.children))
+        """Nodes of the given types, in source order: outer ones before inner ones."""
+        if types not in self._walked:
+            found = QueryCursor(_nodes_query(types)).captures(self.node).get("node", [])
+            self._walked[types] = sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
+        return iter(self._walked[types])
 
     def source(self, node: Node) -> bytes:
         """Text of a node."""
