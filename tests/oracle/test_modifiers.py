@@ -194,6 +194,47 @@ def test_signs_of_sources(target: str) -> None:
     assert disagreements(target, variants) == []
 
 
+FLOATING = {"1.0": 1.0, "-4.0": -4.0, "0.5": 0.5}
+PATTERN = {"f16": (np.float16, np.uint16), "f32": (np.float32, np.uint32), "f64": (np.float64, np.uint64)}
+
+
+def constant_bits(text: str, kind: str) -> int | None:
+    """What an inline constant or a literal is in an operand of a type; None where the manuals leave room."""
+    wide = kind in WIDE
+    if text in FLOATING:
+        as_kind = {"b32": "f32", "u32": "f32", "i32": "f32"}.get(kind, kind)
+        if as_kind not in PATTERN:
+            return None
+        dtype, raw = PATTERN[as_kind]
+        return int(np.array(FLOATING[text], dtype).view(raw))
+    value = int(text, 0)
+    if text.startswith("0x"):  # a literal: 32 bits, the upper ones of a double
+        if kind == "f64":
+            return value << 32
+        return None if wide else value & 0xFFFF if kind in HALVES else value
+    return value & (0xFFFFFFFFFFFFFFFF if wide else 0xFFFF if kind in HALVES else 0xFFFFFFFF)
+
+
+@every_target
+def test_constants(target: str) -> None:
+    """Inline integers and floats, literals: the same as a register that holds the value in the operand's type."""
+    variants = []
+    for p in plains(target):
+        for k, kind in enumerate(p.kinds):
+            if kind in ("mask", "literal", "pk16", "pkf16", "pkf32", "bf16") or "_mix" in p.name or "dot" in p.name:
+                continue
+            for text in ("5", "-3", "64", "-16", *FLOATING, "0x5678", "0x12345678"):
+                bits = constant_bits(text, kind)
+                if bits is None or (text == "0x12345678" and kind in HALVES):
+                    continue
+                value = np.array([[bits & 0xFFFFFFFF], [bits >> 32]], np.uint32)
+                change = lambda rows, value=value: np.broadcast_to(value, rows.shape).copy()  # noqa: E731
+                variants.append(Variant(p, respelled(p, "", {k: text}, ""), {k: change}))
+    variants = keep(target, variants)
+    assert len(variants) > 2500
+    assert disagreements(target, variants) == []
+
+
 def as_float(rows: Rows, kind: str) -> NDArray[np.floating]:
     if kind == "f64":
         return (rows[0].astype(np.uint64) | rows[1].astype(np.uint64) << np.uint64(32)).view(np.float64)
