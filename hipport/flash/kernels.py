@@ -162,7 +162,7 @@ KERNELS_PER_PROGRAM = 4  # most of a compilation is what instantiations of one h
 def programs_for(kernels: Sequence[Instantiation]) -> list[tuple[Instantiation, ...]]:
     """The instantiations in groups that are compiled together: of one kind, head dimension and type."""
     families: dict[tuple[bool, int, bool], list[Instantiation]] = {}
-    for what in dict.fromkeys(kernels):
+    for what in sorted(set(kernels), key=str):  # the same group whatever asked first: it is found in the cache
         families.setdefault((what.split, what.head_dim, what.bf16), []).append(what)
     n = KERNELS_PER_PROGRAM
     return [tuple(family[at : at + n]) for family in families.values() for at in range(0, len(family), n)]
