@@ -149,11 +149,14 @@ def test_entry_names_the_instantiations() -> None:
 
 
 def test_programs_hold_kernels_of_one_family() -> None:
-    kernels = [Forward(64, False, causal=c, local=w, alibi=a) for c, w in ((0, 0), (1, 0), (0, 1)) for a in (0, 1)]
+    masks = [(False, False), (True, False), (False, True)]
+    kernels = [Forward(64, False, causal=c, local=w, alibi=a) for c, w in masks for a in (False, True)]
     kernels += [Forward(64, True), SplitForward(64, False), kernels[0]]
     groups = programs_for(kernels)
-    assert [len(group) for group in groups] == [4, 2, 1, 1]
+    assert sorted(len(group) for group in groups) == [1, 1, 2, 4]
     assert sorted(map(str, sum(groups, ()))) == sorted(map(str, set(kernels)))
+    assert all(len({(what.split, what.head_dim, what.bf16) for what in group}) == 1 for group in groups)
+    assert programs_for(kernels[::-1]) == groups
 
 
 def test_bfloat16_bits_travel_unchanged(recorder: Recorder) -> None:
