@@ -133,7 +133,7 @@ def test_matrix_unit_is_cheaper(target: str, tmp_path: Path) -> None:
         for now, before in zip((matrix[name], lanes[name]), record[name, target], strict=True):
             assert abs(now - before) <= max(3, before // 8), (name, now, before)
     for name in ("mma.m16n8k16 f16, f32 sums", "mma.m16n8k16 bf16", "wmma 16x16x16 f16, f32 sums"):
-        assert 2 * matrix[name] < lanes[name], name
+        assert 3 * matrix[name] < 2 * lanes[name], name
 
 
 def write() -> None:
