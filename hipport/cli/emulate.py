@@ -211,6 +211,8 @@ def _show(result: LaunchResult, info: KernelInfo, arguments: list[Value], stats:
                 f"LDS: {s.lds_accesses:,} accesses, {s.lds_conflict_cycles:,} conflict cycles; global: "
                 f"{s.global_accesses:,} accesses, {s.global_segments:,} 64-byte segments, {s.global_minimum:,} needed"
             )
+    if result.error is not None and not result.findings:
+        return
     counts = Counter(f.id for f in result.findings)
     total = ", ".join(f"{n} {i}" for i, n in sorted(counts.items())) or "none"
     click.echo(f"findings: {total}")

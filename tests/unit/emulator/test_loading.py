@@ -189,9 +189,26 @@ def test_command_needs_a_file(tmp_path: Path) -> None:
     assert "is no code object" in text
 
 
-def test_command_stops_endless_loops(compile_kernel: Compile, tmp_path: Path) -> None:
+@pytest.fixture
+def faults(compile_kernel: Compile, tmp_path: Path) -> str:
     path = tmp_path / "faults.co"
-    path.write_bytes(compile_kernel(FEATURES.with_name("faults.hip"), "gfx942", "-O1", "-g"))
-    code, text = invoke(str(path), "-k", "endless", "--max-instructions", "5000", "--args", "zeros:i32:1")
+    assembly = compile_kernel(FEATURES.with_name("faults.hip"), "gfx942", "-O1", "-g", "-S").decode()
+    path.write_bytes(assemble("gfx942", assembly))
+    return str(path)
+
+
+def test_command_stops_endless_loops(faults: str) -> None:
+    code, text = invoke(faults, "-k", "endless", "--max-instructions", "5000", "--args", "zeros:i32:1")
     assert code == 2
     assert "limit of 5000" in text
+
+
+@pytest.mark.parametrize(
+    ("kernel", "rule"), [("wild_store", "HP862"), ("traps", "HP861"), ("endless", "HP859"), ("store_past_end", "HP850")]
+)
+def test_command_ends_with_1_for_what_the_kernel_did_wrong(faults: str, kernel: str, rule: str) -> None:
+    size = ["i32:20"] if kernel == "store_past_end" else []
+    code, text = invoke(faults, "-k", kernel, "--checks", "--args", "zeros:i32:20", *size)
+    assert code == 1
+    assert f": {rule}: " in text
+    assert text.startswith("faults.hip:")
