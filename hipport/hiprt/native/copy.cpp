@@ -93,7 +93,11 @@ hipError_t box_in(hipArray_const_t array, const hipPos& pos, const hipPitchedPtr
 // The bytes that a box touches must lie in one allocation, if they lie in device memory at all.
 hipError_t check_extent(const Box& box, size_t width, size_t height, size_t depth) {
   const Allocation* a = find_allocation(box.base);
-  if (a == nullptr) return hipSuccess;  // host memory, or a variable of a code object
+  if (a == nullptr) {  // host memory, or a variable of a code object
+    if (!is_freed_memory(box.base)) return hipSuccess;
+    report_once("a copy from or to device memory that was freed");
+    return hipErrorInvalidValue;
+  }
   const size_t span = (depth - 1) * box.slice + (height - 1) * box.pitch + width;
   return box.base + span <= a->base + a->size && !a->on_free_list ? hipSuccess : hipErrorInvalidValue;
 }

@@ -228,6 +228,19 @@ Allocation* find_allocation(const void* pointer) {
   return static_cast<const char*>(pointer) < a.base + a.size ? &a : nullptr;
 }
 
+namespace {
+// Every address that the emulator has given out so far lies between these.
+const char* lowest_address = nullptr;
+const char* highest_address = nullptr;
+}  // namespace
+
+bool is_freed_memory(const void* pointer) {
+  const char* p = static_cast<const char*>(pointer);
+  if (lowest_address == nullptr || p < lowest_address || p >= highest_address || find_allocation(p) != nullptr) return false;
+  hipemu_allocation found{};
+  return hipemu_find_allocation(machine(), p, &found) != HIPEMU_OK;
+}
+
 hipError_t allocate(void** pointer, size_t size, MemoryKind kind, unsigned flags, size_t alignment) {
   static uint64_t next_id = 0;
   void* base = nullptr;
@@ -244,6 +257,8 @@ hipError_t allocate(void** pointer, size_t size, MemoryKind kind, unsigned flags
   a.device = current_device();
   a.id = ++next_id;
   allocations()[a.base] = a;
+  if (lowest_address == nullptr || a.base < lowest_address) lowest_address = a.base;
+  highest_address = std::max<const char*>(highest_address, a.base + size);
   *pointer = base;
   return hipSuccess;
 }

@@ -130,6 +130,7 @@ Allocation* find_allocation(const void* pointer);  // the one that contains it, 
 hipError_t allocate(void** pointer, size_t size, MemoryKind kind, unsigned flags, size_t alignment = 256);
 void release(Allocation* allocation);
 bool is_device_side(const void* pointer);          // memory that a kernel may touch
+bool is_freed_memory(const void* pointer);         // a device address that belongs to nothing now
 void free_device_memory(int ordinal);
 hipError_t pool_allocate(ihipMemPoolHandle_t* pool, void** pointer, size_t size);
 void pool_free(Allocation* allocation);

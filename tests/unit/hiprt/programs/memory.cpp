@@ -45,6 +45,11 @@ int main() {
   OK(hipFree(nullptr));
   RETURNS(hipErrorInvalidValue, hipFree(p));
   RETURNS(hipErrorInvalidValue, hipFree(&on_stack));
+  char byte = 1;
+  RETURNS(hipErrorInvalidValue, hipMemcpy(&byte, p, 1, hipMemcpyDeviceToHost));  // freed
+  RETURNS(hipErrorInvalidValue, hipMemcpy(p, &byte, 1, hipMemcpyHostToDevice));
+  RETURNS(hipErrorInvalidValue, hipMemcpyAsync(&byte, p, 1, hipMemcpyDefault, nullptr));
+  OK(hipMemcpy(&byte, &on_stack, 1, hipMemcpyDefault));
   RETURNS(hipErrorInvalidValue, hipMalloc(nullptr, 8));
   p = (char*)1;
   OK(hipMalloc((void**)&p, 0));
