@@ -9,7 +9,7 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -40,13 +40,14 @@ def library_path() -> Path:
         ToolchainError: there is no C++20 compiler, or it rejects the sources.
     """
     compiler = host_compiler()
-    folder = cache_root() / "emulator" / _identity(compiler)
+    sources = {path.name: path.read_bytes() for path in sorted(NATIVE.iterdir()) if path.suffix in (".cpp", ".h")}
+    folder = cache_root() / "emulator" / _identity(compiler, sources)
     library = folder / LIBRARY
     if not library.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with _only_one(folder / "lock"):
             if not library.exists():
-                _build(compiler, library)
+                _build(compiler, sources, library)
     return library
 
 
@@ -65,15 +66,14 @@ def host_compiler() -> str:
     )
 
 
-def _identity(compiler: str) -> str:
+def _identity(compiler: str, sources: Mapping[str, bytes]) -> str:
     """Hash of everything the library depends on: sources, compiler, flags, and the CPU for ``-march=native``."""
     digest = hashlib.sha256()
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False).stdout
     for part in (version, *COMPILER_FLAGS, platform.machine(), _cpu_features()):
         digest.update(part.encode() + b"\0")
-    for source in sorted(NATIVE.iterdir()):
-        if source.suffix in (".cpp", ".h"):
-            digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    for name, text in sources.items():
+        digest.update(name.encode() + b"\0" + text)
     return digest.hexdigest()[:24]
 
 
@@ -95,16 +95,19 @@ def _only_one(lock: Path) -> Iterator[None]:
         yield
 
 
-def _build(compiler: str, library: Path) -> None:
-    sources = sorted(NATIVE.glob("*.cpp"))
+def _build(compiler: str, sources: Mapping[str, bytes], library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as temporary:
-        objects = [Path(temporary) / f"{source.stem}.o" for source in sources]
+        # A copy of what was hashed: an edit during the build must not end up under the old hash.
+        for name, text in sources.items():
+            (Path(temporary) / name).write_bytes(text)
+        units = sorted(Path(temporary).glob("*.cpp"))
+        objects = [unit.with_suffix(".o") for unit in units]
 
         def compile_one(pair: tuple[Path, Path]) -> None:
             _run([compiler, *COMPILER_FLAGS, "-c", str(pair[0]), "-o", str(pair[1])])
 
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            list(pool.map(compile_one, zip(sources, objects, strict=True)))
+            list(pool.map(compile_one, zip(units, objects, strict=True)))
         linked = Path(temporary) / LIBRARY
         names = [str(o) for o in objects]
         _run([compiler, "-shared", f"-Wl,-soname,{LIBRARY}", "-o", str(linked), *names, "-lpthread", "-ldl"])
