@@ -3,7 +3,7 @@
 // The matrix instruction is issued with A and B exchanged, so that it computes the transposed product and a lane owns one
 // row of D: row `lane % 16`, and of that row the columns `first_column(lane) + v * column_stride` for its values v. The
 // operands are held the same way over K, so that an accumulator, converted to 16 bits, is the A operand of the next product
-// without leaving its registers (gfx11 excepted, whose operands are replicated).
+// without leaving its registers.
 //
 // Sources: AMD CDNA2/CDNA3/CDNA4 ISA guides, "Matrix Arithmetic Instructions"; RDNA3/RDNA4 ISA guides, "WMMA".
 #pragma once
@@ -31,30 +31,58 @@ __device__ constexpr int first_column(int lane) { return lane / rows * values; }
 // Row of a thread inside the rows of its block: wavefronts are stacked, 16 rows each.
 __device__ constexpr int row_of_thread(int thread) { return thread / wave_size * rows + thread % rows; }
 
-// Reduce a value over the lanes that share a row.
-template <class T, class Operator>
-__device__ __forceinline__ T reduce_row(T x, Operator& op) {
-  for (int distance = rows; distance < wave_size; distance *= 2) x = op(x, __shfl_xor(x, distance, wave_size));
-  return x;
+// Columns that a lane holds side by side; the lanes of a row take turns, `run` columns each.
+inline constexpr int run = column_stride == 2 ? 1 : wave_size == 64 ? 4 : 8;
+
+// The forward kernels' tile: 32x32 where the target has such an instruction and a wavefront that many rows, because a row
+// then lies in two lanes, not four. What follows is told the values that a lane holds of a tile; they imply its rows.
+constexpr int tile_rows(int block_rows, int wavefronts) {
+  return wave_size == 64 && block_rows / wavefronts % 32 == 0 ? 32 : 16;
 }
 
-// 2^x by the hardware's instruction alone: results below the smallest normal number become zero.
-__device__ __forceinline__ float exp2_flushed(float x) {
-#if defined(__HIP_DEVICE_COMPILE__)
-  return __builtin_amdgcn_exp2f(x);
-#else
+template <class Values>
+inline constexpr int rows_held = Values::value * wave_size == 1024 ? 32 : 16;
+
+// Columns of one tile.
+template <class Values>
+__device__ constexpr int columns_of(Values) { return rows_held<Values>; }
+
+// First column of a lane.
+template <class Values>
+__device__ constexpr int first_column_of(Values, int lane) { return lane / rows_held<Values> * run; }
+
+// Column of a lane's value, counted from its first.
+template <class Values>
+__device__ constexpr int column_step(Values, int value) {
+  return value / run * run * (wave_size / rows_held<Values>) + value % run;
+}
+
+// Row of a thread inside the rows of its block: wavefronts are stacked.
+template <class Values>
+__device__ constexpr int row_of(Values, int thread) {
+  return thread / wave_size * rows_held<Values> + thread % rows_held<Values>;
+}
+
+// Reduce a value over the lanes that share a row.
+template <class T, class Operator>
+__device__ __forceinline__ T reduce_row(T x, Operator& op, int tile = rows) {
+#pragma unroll
+  for (int distance = 16; distance < wave_size; distance *= 2)
+    if (distance >= tile) x = op(x, __shfl_xor(x, distance, wave_size));
   return x;
-#endif
 }
 
 // FlashAttention's dropout asks one Philox number for a 16x32 block of scores and lane of a 32-lane warp; a lane of that
 // warp owns, per 8 columns, two rows 8 apart and two columns. To drop the same scores, a lane here asks for the numbers of
-// the two lanes whose columns it holds. `warp_lane` is the first of them, `random_byte` the byte of a value.
+// the lanes whose columns it holds. `warp_lane` is one of them, `random_byte` the byte of a value; the values of a lane
+// fall into `random_classes`, each served by one number.
 //
-// row: of the 16; column: of the 32.
+// row: of the 16; column: of the 32; value: of a tile's.
 __device__ constexpr int warp_lane(int row, int column) { return row % 8 * 4 + column % 8 / 2; }
 __device__ constexpr int random_byte(int row, int column) {
   return column / 16 * 8 + column % 16 / 8 * 4 + row / 8 * 2 + column % 2;
 }
+inline constexpr int random_classes = run == 4 ? 2 : 4;
+__device__ constexpr int random_class(int value) { return run == 1 ? value % 4 : value % run / 2; }
 
 }  // namespace hipport::tile

@@ -1,0 +1,49 @@
+// Conversion of accumulators to 16 bits, rounded to nearest even.
+#pragma once
+
+#include <cute/numeric/numeric_types.hpp>
+
+namespace hipport::tile {
+
+// Two fp16 in one register: v_cvt_f16_f32, and v_fma_mixhi_f16, which rounds and places the second half where a conversion
+// would need a third instruction to pack. `one` must be 1 and unknown to the compiler, or it takes the product away.
+__device__ __forceinline__ unsigned pack_fp16(float low, float high, float one) {
+  using Halves = _Float16 __attribute__((ext_vector_type(2)));
+  const Halves halves{(_Float16)low, (_Float16)(high * one)};
+  return __builtin_bit_cast(unsigned, halves);
+}
+
+// Two bf16 in one register. NaN stays NaN unless its payload is all ones, which no arithmetic produces.
+__device__ __forceinline__ unsigned pack_bf16(float low, float high) {
+#if defined(__HIP_DEVICE_COMPILE__) && defined(__gfx950__)
+  using Floats = float __attribute__((ext_vector_type(2)));
+  using Halves = __bf16 __attribute__((ext_vector_type(2)));
+  return __builtin_bit_cast(unsigned, __builtin_convertvector(Floats{low, high}, Halves));
+#elif defined(__HIP_DEVICE_COMPILE__)
+  const unsigned a = __builtin_bit_cast(unsigned, low), b = __builtin_bit_cast(unsigned, high);
+  return __builtin_amdgcn_perm(b + 0x7fff + (b >> 16 & 1), a + 0x7fff + (a >> 16 & 1), 0x07060302);
+#else
+  return 0;
+#endif
+}
+
+// `count` accumulators, contiguous; `to` has room for them.
+template <class To, int count>
+__device__ __forceinline__ void convert(const float* from, To* to) {
+  static_assert(sizeof(To) == 2 && count % 2 == 0);
+  float one = 1.0f;
+#if defined(__HIP_DEVICE_COMPILE__)
+  asm("" : "+s"(one));
+#endif
+#pragma unroll
+  for (int i = 0; i < count; i += 2) {
+    unsigned packed;
+    if constexpr (__is_same(To, cute::half_t))
+      packed = pack_fp16(from[i], from[i + 1], one);
+    else
+      packed = pack_bf16(from[i], from[i + 1]);
+    reinterpret_cast<unsigned*>(to)[i / 2] = packed;
+  }
+}
+
+}  // namespace hipport::tile
