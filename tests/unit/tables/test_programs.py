@@ -209,7 +209,7 @@ int use(float* a, float* b, float* c, void* temp, size_t bytes, cudaStream_t str
   cusolverDnHandle_t solver;
   cusolverDnCreate(&solver);
   nvrtcProgram program;
-  nvrtcCreateProgram(&program, "", "k", 0, nullptr, nullptr);
+  nvrtcDestroyProgram(&program);
   thrust::device_vector<float> v(10);
   thrust::sort(v.begin(), v.end());
   return CUSPARSE_STATUS_SUCCESS + CUSOLVER_STATUS_SUCCESS + NVRTC_SUCCESS;

@@ -118,6 +118,9 @@ FACTS = [
     ("ncclAllReduce", "ncclAllReduce", "same"),
     ("nvrtcCompileProgram", "hiprtcCompileProgram", "ok"),
     ("nvrtcGetPTX", "hiprtcGetCode", "review"),
+    # Program text in a string is no source of ours, and hipGetProcAddress looks up HIP's names by HIP's version number.
+    ("nvrtcCreateProgram", "hiprtcCreateProgram", "review"),
+    ("cuGetProcAddress", "hipGetProcAddress", "review"),
     ("cudnnCreate", "", "none"),
     ("nvtxRangePushA", "roctxRangePushA", "ok"),
     # Field cases 21, 28, 31: bfloat16 type and header, real CUDA headers, stream capture.
