@@ -6,6 +6,7 @@ they belong to. The linker's ``lld: error: ...`` has no place.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -138,12 +139,12 @@ def parse_messages(text: str) -> Iterator[Message]:
     for line in text.splitlines():
         included = _INCLUDED_FROM.match(line)
         if included:
-            chain.insert(0, (included["path"], int(included["line"]), "included from"))
+            chain.insert(0, (_normal(included["path"]), int(included["line"]), "included from"))
             continue
         found = _LINE.match(line)
         if not found or _SUMMARY.search(found["text"]):
             continue
-        path, at = found["path"] or "", int(found["line"] or 0)
+        path, at = _normal(found["path"] or ""), int(found["line"] or 0)
         if found["severity"] in ("note", "remark"):
             if current is not None:
                 current = replace(current, notes=(*current.notes, (path, at, found["text"])))
@@ -223,6 +224,11 @@ def _project_place(message: Message) -> tuple[str, int, int, str]:
         if path and not _outside(path):
             return path, line, 0, f"{_short(message.path)}:{message.line}" if message.path else ""
     return "", 0, 0, f"{_short(message.path)}:{message.line}" if message.path else ""
+
+
+def _normal(path: str) -> str:
+    """A header beside a unit at the root is ``./name.h`` to clang, one in a sibling folder ``a/../b/name.h``."""
+    return posixpath.normpath(path) if path else ""
 
 
 def _outside(path: str) -> bool:

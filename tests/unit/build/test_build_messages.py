@@ -43,6 +43,15 @@ def test_an_error_keeps_its_place_and_the_source_map_moves_it() -> None:
     assert diagnostic.next_step
 
 
+@pytest.mark.parametrize("printed", ["./h.cuh", "csrc/../h.cuh", "././csrc/.././h.cuh"])
+def test_a_header_is_found_in_the_map_however_clang_spells_its_folder(printed: str) -> None:
+    """A quoted include beside a unit at the root is ``./h.cuh``, one that steps up keeps its dots."""
+    sources = SourceMap({}, lambda path: LineMap.from_edits([(1, 0, 3)] if path == "h.cuh" else []))
+    text = f"In file included from u.cu:1:\n{printed}:9:11: error: use of undeclared identifier 'foo'\n"
+    (diagnostic,) = to_diagnostics(text, "u.cu", sources)
+    assert (diagnostic.path, diagnostic.line) == ("h.cuh", 6)
+
+
 def test_an_error_in_a_system_header_is_reported_where_the_tree_asked_for_it() -> None:
     text = """\
 /sdk/usr/include/rocprim/x.hpp:33:9: error: static assertion failed: block size
