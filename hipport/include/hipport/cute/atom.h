@@ -123,7 +123,7 @@ __device__ inline Tile<32> multiply_deep(Deep a, Deep b, Tile<32> c) {
     return __builtin_amdgcn_mfma_f32_32x32x16_bf16(__builtin_bit_cast(Halves, b), __builtin_bit_cast(Halves, a), c, 0, 0, 0);
   }
 }
-#else  // wave32: the instruction has that depth
+#elif defined(__HIP_DEVICE_COMPILE__)  // wave32: the instruction has that depth
 template <class Element>
 __device__ inline Accumulator multiply_deep(Deep a, Deep b, Accumulator c) {
   if constexpr (::cute::is_same_v<Element, ::cute::half_t>)
