@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from hipport.core import (
     AppliedEdit,
@@ -56,6 +57,8 @@ _VARIABLES = {
     b"CMAKE_CUDA_FLAGS_DEBUG": b"CMAKE_HIP_FLAGS_DEBUG",
     b"CMAKE_CUDA_COMPILER": b"CMAKE_HIP_COMPILER",
 }
+_REFERENCE = re.compile(rb"\$\{(CMAKE_CUDA_\w+)\}")
+_END_OF_VALUE = frozenset((b"CACHE", b"PARENT_SCOPE", b"FORCE"))
 _ARCHITECTURES = {b"CUDA_ARCHITECTURES": b"HIP_ARCHITECTURES", b"CMAKE_CUDA_ARCHITECTURES": b"CMAKE_HIP_ARCHITECTURES"}
 # Imported target -> HIP's, and the package that defines it.
 _TARGETS = {
@@ -173,6 +176,13 @@ def _edits(
             continue
         if text in _VARIABLES:
             yield _edit(span, _VARIABLES[text], "the HIP language's property")
+            if text.startswith(b"CMAKE_CUDA_FLAGS") and command.name in (b"set", b"list", b"string"):
+                flags = list(takewhile(lambda argument: argument[0] not in _END_OF_VALUE, arguments[position + 1 :]))
+                for flag, at in flags:
+                    option = _hip_options(source, at.start, flag, diagnostics)
+                    if option != flag:
+                        yield _edit(at, option, "options of the HIP compiler")
+                skipped = len(flags)
         elif text in _TARGETS:
             name, package = _TARGETS[text]
             yield _edit(span, name, f"HIP's target for {text.decode()}")
@@ -195,6 +205,10 @@ def _edits(
                 )
             )
         elif b"COMPILE_LANGUAGE:CUDA" in text:
+            rest = arguments[position + 1 :]
+            while text.count(b"$<") > text.count(b">") and skipped < len(rest):  # unquoted: CMake joins its words again
+                span = Span(span.start, rest[skipped][1].end)
+                text, skipped = source.data[span.start : span.end], skipped + 1
             yield from _language_expression(source, text, span, diagnostics)
         elif text == b"CUDA_SEPARABLE_COMPILATION":
             diagnostics.append(
@@ -212,6 +226,8 @@ def _edits(
             skipped = 1
         elif text.startswith(b"-") and text.decode("utf-8", "replace") in PREFIXES | {"-Xcompiler"}:
             diagnostics.append(_review(source, span.start, f"{text.decode()} is an option of nvcc", text.decode()))
+        elif (new := _references(text)) != text:
+            yield _edit(span, new, "the HIP language's variable")
     yield from _sources(source, command, options)
     if command.name == b"file" and arguments and arguments[0][0].upper().startswith(b"GLOB"):
         yield from _globbed(source, command, options, diagnostics)
@@ -226,27 +242,40 @@ def _values_after(command: _Command, position: int) -> list[Span]:
 def _language_expression(source: SourceFile, text: bytes, span: Span, diagnostics: list[Diagnostic]) -> Iterator[Edit]:
     """``$<$<COMPILE_LANGUAGE:CUDA>:options>``."""
     new = text.replace(b"COMPILE_LANGUAGE:CUDA", b"COMPILE_LANGUAGE:HIP")
-    inner = re.search(rb"COMPILE_LANGUAGE:HIP>:(.*)>", new, re.DOTALL)
+    inner = re.search(rb"COMPILE_LANGUAGE:HIP>+:(.*)>", new, re.DOTALL)
     if inner:
-        words = [word for word in re.split(rb"[;\s]+", inner[1]) if word]
-        kept = []
-        for word in words:
-            option = for_hip(word.decode("utf-8", "replace"))
-            if option is None:
-                diagnostics.append(
-                    _review(
-                        source,
-                        span.start,
-                        f"{word.decode('utf-8', 'replace')} is an option of nvcc with no known counterpart",
-                        word.decode("utf-8", "replace"),
-                    )
-                )
-                option = word.decode("utf-8", "surrogateescape")
-            if option:
-                kept.append(option.encode("utf-8", "surrogateescape"))
-        separator = b";" if b";" in inner[1] or len(words) < 2 else b" "
-        new = new[: inner.start(1)] + separator.join(kept) + new[inner.end(1) :]
+        new = new[: inner.start(1)] + _hip_options(source, span.start, inner[1], diagnostics) + new[inner.end(1) :]
     yield _edit(span, new, "options of the HIP compiler")
+
+
+def _references(text: bytes) -> bytes:
+    """``text`` with references to variables that have another name now."""
+    return _REFERENCE.sub(lambda match: b"${%s}" % _VARIABLES.get(match[1], match[1]), text)
+
+
+def _hip_options(source: SourceFile, at: int, text: bytes, diagnostics: list[Diagnostic]) -> bytes:
+    """The options in ``text``, quoted or not, for the HIP compiler; an unknown one stays and is reported."""
+    quote = b'"' if text.startswith(b'"') else b""
+    inner = _references(text[len(quote) : len(text) - len(quote)])
+    words = [word for word in re.split(rb"[;\s]+", inner) if word]
+    kept: list[bytes] = []
+    following = iter(words)
+    for word in following:
+        option = word.decode("utf-8", "surrogateescape")
+        if option in PREFIXES:
+            next(following, None)
+            continue
+        new = for_hip(option)
+        if new is None:
+            name = word.decode("utf-8", "replace")
+            diagnostics.append(_review(source, at, f"{name} is an option of nvcc with no known counterpart", name))
+            new = option
+        if new:
+            kept.append(new.encode("utf-8", "surrogateescape"))
+    if kept != words:
+        blanks = inner[: len(inner) - len(inner.lstrip())], inner[len(inner.rstrip()) :] if kept else b""
+        inner = blanks[0] + (b";" if b";" in inner else b" ").join(kept) + blanks[1]
+    return quote + inner + quote
 
 
 def _sources(source: SourceFile, command: _Command, options: TranslateOptions) -> Iterator[Edit]:

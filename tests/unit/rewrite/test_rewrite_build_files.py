@@ -52,6 +52,24 @@ def cmake(text: str, **options: object) -> str:
             "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--use_fast_math;-O3>)",
             "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-ffast-math;-O3>)",
         ),
+        (
+            "target_compile_options(a PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:-dc -Xcompiler=-fPIC --use_fast_math> -g)",
+            "target_compile_options(a PUBLIC $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc -fPIC -ffast-math> -g)",
+        ),
+        (
+            "add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CUDA>>:--use_fast_math>)",
+            "add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:HIP>>:-ffast-math>)",
+        ),
+        (
+            'set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --use_fast_math -gencode arch=compute_80,code=sm_80 -DN=2")',
+            'set(CMAKE_HIP_FLAGS "${CMAKE_HIP_FLAGS} -ffast-math -DN=2")',
+        ),
+        ('string(APPEND CMAKE_CUDA_FLAGS " --threads 4 -O3")', 'string(APPEND CMAKE_HIP_FLAGS " -O3")'),
+        (
+            'set(CMAKE_CUDA_FLAGS "-O3   -g" CACHE STRING "nvcc: --use_fast_math" FORCE)',
+            'set(CMAKE_HIP_FLAGS "-O3   -g" CACHE STRING "nvcc: --use_fast_math" FORCE)',
+        ),
+        ('project(x CUDA)\nmessage("${CMAKE_CUDA_FLAGS}")', 'project(x HIP)\nmessage("${CMAKE_HIP_FLAGS}")'),
         ('# project(x CUDA)\nmessage("CUDA")\n', None),
         ("#[[ project(x CUDA) ]]\nproject(y CXX)\n", None),
         ("if(USE_ROCM)\n  enable_language(HIP)\nelse()\n  enable_language(CUDA)\nendif()\n", None),
