@@ -161,6 +161,15 @@ def test_every_cuda_name_left_is_a_diagnostic(tables: Rulebook) -> None:
     }
 
 
+def test_macros_of_cub_and_cccl_left_are_diagnostics(tables: Rulebook) -> None:
+    """hipCUB's macros begin with HIPCUB_; a program's own CUB_ macro is the program's."""
+    text = "#define CUB_CALL(x) (x)\nint v = CUB_CALL(CUB_PTX_ARCH) + CCCL_VERSION + HIPCUB_WARP_THREADS;\n"
+    assert [(d.id, d.subject) for d in run(text, tables).diagnostics] == [
+        ("HP900", "CUB_PTX_ARCH"),
+        ("HP900", "CCCL_VERSION"),
+    ]
+
+
 def test_a_name_behind_another_qualifier_is_left_and_reported(tables: Rulebook) -> None:
     """Its declaration, which is in another file, may have been renamed."""
     result = run("void f(S* s) { mine::cudaMalloc(1); ::cudaMalloc(2); s->cudaMalloc(3); }\n", tables)
