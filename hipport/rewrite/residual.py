@@ -19,7 +19,7 @@ MADE_NAME = "HP916"
 
 # Prefixes of NVIDIA's interfaces. A name with one of them that no table knows must not pass in silence.
 _CUDA_NAME = re.compile(
-    rb"(?:cuda[A-Z_]\w*|cu(?:blas|rand|fft|sparse|solver|dnn|tensor)\w*|CUDA_\w+|CUDART_\w+|CU_\w+|CU[a-z]\w*|(?:CUB|_?CCCL)_[A-Z]\w*"
+    rb"(?:cuda[A-Z_]\w*|cu(?:blas|rand|fft|sparse|solver|dnn|tensor)\w*|CUDA_\w+|CUDART_\w+|CU_\w+|CU[a-z]\w*|(?:CUB|_?CCCL)_[A-Z]\w*|cuuint(?:32|64)_t"
     rb"|CU(?:BLAS|RAND|FFT|SPARSE|SOLVER|DNN)\w*|nccl\w+|nvrtc\w+|nvtx\w+|nvml[A-Z]\w*|NVTX\w*|NVRTC\w*|NCCL\w*"
     rb"|__nv_\w+|__NV_\w+|nvcuda|__CUDA\w*|__NVCC__|__nvvm_\w+|__nanosleep|__shfl\w*_sync|__ballot_sync|__a(?:ny|ll)_sync"
     rb"|__match_a(?:ny|ll)_sync|__reduce_\w+_sync|__syncwarp|__activemask|__ld(?:cg|ca|cs|lu|cv|g)|__st(?:wb|cg|cs|wt)"

@@ -170,6 +170,12 @@ def test_macros_of_cub_and_cccl_left_are_diagnostics(tables: Rulebook) -> None:
     ]
 
 
+def test_integer_types_of_the_driver_header_are_diagnostics(tables: Rulebook) -> None:
+    """cuda.h defines cuuint32_t and cuuint64_t; HIP has neither."""
+    said = [(d.id, d.subject) for d in run("cuuint32_t a; cuuint64_t b; uint64_t cuuint;\n", tables).diagnostics]
+    assert said == [("HP900", "cuuint32_t"), ("HP900", "cuuint64_t")]
+
+
 def test_a_name_behind_another_qualifier_is_left_and_reported(tables: Rulebook) -> None:
     """Its declaration, which is in another file, may have been renamed."""
     result = run("void f(S* s) { mine::cudaMalloc(1); ::cudaMalloc(2); s->cudaMalloc(3); }\n", tables)
