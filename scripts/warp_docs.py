@@ -43,9 +43,22 @@ Results are those of CUDA, bit for bit: no operation changes its order.
 
 ## The model native64
 
-Asked for with `--warp-model native64`, in `hipport.toml`, or by a comment `hipport: warp-model native64` in a file,
-above a function or in it. Two constructs are rewritten for whole wavefronts, each where it is proved that no bit of any
-result changes (HP242, HP243); everything else is as in logical32, and HP219 names the obligation that failed.
+Asked for with `--warp-model native64`, by a comment `hipport: warp-model native64` in a file, above a function or in
+it, or in `hipport.toml`: `warp_model = "native64"`, or for files and kernels by name (the last glob that fits counts):
+
+```toml
+[file_warp_models]
+"csrc/reduce/**" = "native64"
+
+[kernel_warp_models]
+producer_consumer = "padded"
+```
+
+A comment at a function wins over its name in the settings, that over a comment of the file, that over the file in the
+settings. `--warp-model` on the command line stands for all that the settings say.
+
+Two constructs are rewritten for whole wavefronts, each where it is proved that no bit of any result changes (HP242,
+HP243); everything else is as in logical32, and HP219 names the obligation that failed.
 
 | construct | output | cost on CDNA |
 |---|---|---|
@@ -69,8 +82,9 @@ Instructions per wavefront of kernels over blocks of 256 threads on gfx942, from
 
 ## The model padded
 
-Chosen the same way per file, and by itself where warps of one wavefront would wait for each other (HP241). Every CUDA
-warp has a wavefront of its own; warp functions are those of logical32 in a wavefront whose upper half has left.
+Chosen the same way per file or kernel, and by itself for a file where warps of one wavefront would wait for each other
+(HP241). Every CUDA warp has a wavefront of its own; warp functions are those of logical32 in a wavefront whose upper
+half has left.
 
 | construct | output | cost on CDNA |
 |---|---|---|

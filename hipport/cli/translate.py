@@ -147,6 +147,8 @@ def merged_settings(config: Path | None, given: dict[str, object]) -> Settings:
             changes |= {name: str(Path(str(value)).absolute()), "facts": True}
         else:
             changes[name] = value
+        if name == "warp_model":
+            changes |= {"file_warp_models": (), "kernel_warp_models": ()}
     return replace(settings, **changes)  # type: ignore[arg-type]  # names and types are those of the options above
 
 

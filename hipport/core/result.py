@@ -72,6 +72,8 @@ class TranslateOptions:
     Attributes:
         targets: LLVM processor names the output is meant for.
         warp_model: ``logical32``, ``native64`` or ``padded``.
+        file_warp_models: (glob, warp model) of files that have another; the last glob that fits counts.
+        kernel_warp_models: (name, warp model) of kernels and device functions that have another.
         launch: ``chevron`` (keep ``<<<>>>``) or ``macro`` (hipLaunchKernelGGL).
         rename: rename ``.cu``/``.cuh`` outputs to ``.hip``/``.h`` and their includes with them.
         unsafe: also apply edits marked unsafe.
@@ -81,6 +83,8 @@ class TranslateOptions:
 
     targets: tuple[str, ...] = ("gfx942",)
     warp_model: str = "logical32"
+    file_warp_models: tuple[tuple[str, str], ...] = ()
+    kernel_warp_models: tuple[tuple[str, str], ...] = ()
     launch: str = "chevron"
     rename: bool = False
     unsafe: bool = False

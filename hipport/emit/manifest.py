@@ -241,8 +241,11 @@ def options_to_json(options: TranslateOptions) -> dict[str, Any]:
 
 def options_from_json(row: dict[str, Any]) -> TranslateOptions:
     """Inverse of `options_to_json`."""
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
-    return TranslateOptions(**values)
+    return TranslateOptions(**{name: _frozen(value) for name, value in row.items()})
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _dump(value: Any) -> str:

@@ -21,6 +21,16 @@ Every key is optional; the command line wins over the file, the file over the de
     max_file_mib = 16
     jobs = 0                          # 0: as many as pay off
 
+Tables give files and kernels a warp model of their own. The last glob that fits a file counts. A comment at a function
+wins over the table of kernels, that over a comment of the file, that over the table of files. ``--warp-model`` on the
+command line stands for both tables and ``warp_model``::
+
+    [file_warp_models]
+    "csrc/specialised/**" = "padded"  # paths as in passthrough
+
+    [kernel_warp_models]
+    producer_consumer = "padded"      # a name without namespace
+
 Tables of other stages (``[build]``) are read by those.
 """
 
@@ -44,6 +54,7 @@ LAUNCH_STYLES = ("chevron", "macro")
 _DEFAULT = TranslateOptions()
 # Tables that other stages read and check.
 _OTHER_TABLES = frozenset({"build"})
+_MODEL_TABLES = frozenset({"file_warp_models", "kernel_warp_models"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,8 @@ class Settings:
 
     targets: tuple[str, ...] = _DEFAULT.targets
     warp_model: str = _DEFAULT.warp_model
+    file_warp_models: tuple[tuple[str, str], ...] = ()
+    kernel_warp_models: tuple[tuple[str, str], ...] = ()
     launch: str = _DEFAULT.launch
     rocm: str = "{}.{}".format(*_DEFAULT.rocm)
     out: str = "generated_hip"
@@ -85,10 +98,14 @@ class Settings:
         if not self.targets:
             raise HipportError("no target given", "name at least one, for example --target gfx942")
         _choice("warp model", self.warp_model, WARP_MODELS)
+        for name, model in (*self.file_warp_models, *self.kernel_warp_models):
+            _choice(f"warp model of {name!r}:", model, WARP_MODELS)
         _choice("launch style", self.launch, LAUNCH_STYLES)
         return TranslateOptions(
             targets=tuple(dict.fromkeys(self.targets)),
             warp_model=self.warp_model,
+            file_warp_models=self.file_warp_models,
+            kernel_warp_models=self.kernel_warp_models,
             launch=self.launch,
             rename=self.rename,
             unsafe=self.unsafe,
@@ -195,7 +212,11 @@ def _checked(table: dict[str, Any], text: str, path: Path) -> Settings:
         if key not in allowed:
             raise HipportError(f"{place}: unknown setting {key!r}", f"known settings: {', '.join(allowed)}")
         default = allowed[key].default
-        if isinstance(default, tuple):
+        if key in _MODEL_TABLES:
+            if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+                raise HipportError(f"{place}: {key} must be a table of strings", f'write [{key}] and "name" = "padded"')
+            values[key] = tuple(value.items())
+        elif isinstance(default, tuple):
             if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
                 raise HipportError(f"{place}: {key} must be a list of strings", f'write it as {key} = ["..."]')
             values[key] = tuple(value)

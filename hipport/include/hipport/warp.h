@@ -30,8 +30,6 @@ __device__ inline unsigned lane_id() { return __lane_id() & 31u; }
 // threads hold one CUDA warp and 32 idle lanes: x when its rows are whole warps or the only row, y when a warp is several
 // whole rows, z when it is several whole planes. Other blocks of several dimensions are refused at the launch.
 
-/// CUDA's threadIdx and blockDim.
-#ifdef HIPPORT_PADDED
 namespace detail {
 /// Dimension that the launch doubled: 0, 1 or 2.
 __device__ inline int doubled_dimension() {
@@ -42,7 +40,8 @@ __device__ inline int doubled_dimension() {
 __device__ inline unsigned unpadded(unsigned number, unsigned step) { return number / step * (step / 2u) + number % step; }
 }  // namespace detail
 
-__device__ inline uint3 thread_index() {
+/// CUDA's threadIdx and blockDim in a padded kernel.
+__device__ inline uint3 padded_thread_index() {
   uint3 index = make_uint3(threadIdx.x, threadIdx.y, threadIdx.z);
   if (__builtin_amdgcn_wavefrontsize() == 32) return index;
   switch (detail::doubled_dimension()) {
@@ -52,7 +51,7 @@ __device__ inline uint3 thread_index() {
   }
   return index;
 }
-__device__ inline uint3 block_dim() {
+__device__ inline uint3 padded_block_dim() {
   uint3 size = make_uint3(blockDim.x, blockDim.y, blockDim.z);
   if (__builtin_amdgcn_wavefrontsize() == 32) return size;
   switch (detail::doubled_dimension()) {
@@ -62,6 +61,11 @@ __device__ inline uint3 block_dim() {
   }
   return size;
 }
+
+/// CUDA's threadIdx and blockDim.
+#ifdef HIPPORT_PADDED
+__device__ inline uint3 thread_index() { return padded_thread_index(); }
+__device__ inline uint3 block_dim() { return padded_block_dim(); }
 #else
 __device__ inline uint3 thread_index() { return make_uint3(threadIdx.x, threadIdx.y, threadIdx.z); }
 __device__ inline uint3 block_dim() { return make_uint3(blockDim.x, blockDim.y, blockDim.z); }

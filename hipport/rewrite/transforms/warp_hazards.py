@@ -236,9 +236,12 @@ def barrier_in_branch(parsed: ParsedFile, context: Context) -> Iterator[Change |
     """``__syncthreads`` where warps decide differently whether it runs (lanes may not, in CUDA either)."""
     from hipport.rewrite.transforms.warp_padded import will_pad  # it builds on this module
 
-    if context.pass_number != 1 or will_pad(parsed, context):
+    if context.pass_number != 1:
         return
+    apart = will_pad(parsed, context)
     for function in functions(parsed):
+        if function.name in apart:
+            continue
         if b"__syncthreads" not in function.text:
             continue
         for call in function.walk("call_expression"):
@@ -416,9 +419,12 @@ def flag_wait(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding
     """A loop that waits for another thread of the block to set a shared variable."""
     from hipport.rewrite.transforms.warp_padded import will_pad  # it builds on this module
 
-    if context.pass_number != 1 or will_pad(parsed, context):
+    if context.pass_number != 1:
         return
+    apart = will_pad(parsed, context)
     for function in functions(parsed):
+        if function.name in apart:
+            continue
         for loop, name in flag_waits(function):
             if context.shared(function.offset(loop)):
                 yield context.report(

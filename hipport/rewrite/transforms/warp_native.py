@@ -17,16 +17,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from hipport.core import Edit, Severity, Span
+from hipport.core import Edit, Severity
 from hipport.rewrite.change import Change, Context, Finding
-from hipport.rewrite.transforms.warp_hazards import Function, functions
+from hipport.rewrite.transforms.warp_hazards import functions
+from hipport.rewrite.transforms.warp_models import chosen_model, file_model, has_choices
 from hipport.rewrite.transforms.warp_native_forms import INTEGERS, Body
 from hipport.rewrite.transforms.warp_native_proof import UnprovedError, handed_on
 from hipport.rewrite.transforms.warp_native_trees import Reduction, callee, reductions, warp_helpers
 from hipport.syntax import ParsedFile
 
 _WARP_CALL = re.compile(rb"__(?:(?:shfl\w*|ballot|any|all|uni|match_\w+|reduce_\w+)_sync|activemask)\Z")
-_ASKED = re.compile(rb"hipport:\s*warp-model\s*[=:]?\s*(logical32|native64|padded)\b")
 
 
 @dataclass
@@ -65,39 +65,13 @@ def _ranked(change: Change) -> Change:
     return replace(change, rank=3)  # before the rules that only know a name in it
 
 
-def chosen_model(parsed: ParsedFile, context: Context, function: Function) -> str:
-    """Warp model of a function: a comment in it or right above it, a comment of the file, or the option."""
-    top = function.node.parent if function.node.parent is not None else function.node
-    start = (top if top.type == "template_declaration" else function.node).start_byte + function.fragment.base
-    end = function.node.end_byte + function.fragment.base
-    of_file = ""
-    for comment in parsed.scan.comments:
-        found = _ASKED.search(parsed.text(comment))
-        if found is None:
-            continue
-        above = parsed.data[comment.end : start] if comment.end <= start else b"\n\n"
-        if start <= comment.start < end or (above.count(b"\n") <= 1 and not above.strip()):
-            return found[1].decode()
-        if not any(
-            f.node.start_byte <= comment.start - f.fragment.base < f.node.end_byte for f in functions(parsed)
-        ) and not _heads_function(parsed, comment):
-            of_file = found[1].decode()
-    return of_file or context.options.warp_model
-
-
-def _heads_function(parsed: ParsedFile, comment: Span) -> bool:
-    """A function starts in the line after the comment."""
-    rest = parsed.data[comment.end : comment.end + 400].split(b"\n", 2)
-    return len(rest) > 1 and bool(re.match(rb"\s*(?:template\b|static\b|inline\b|__\w+__|extern\b)", rest[1]))
-
-
 def _plan(parsed: ParsedFile, context: Context) -> Plan:
     plan = Plan()
-    named = b"warp-model" in parsed.data
-    if context.pass_number != 1 or not (named or context.options.warp_model == "native64"):
+    choices = has_choices(parsed, context)
+    if context.pass_number != 1 or not (choices or file_model(parsed, context) == "native64"):
         return plan
     everything = functions(parsed)
-    asked = [f for f in everything if not named or chosen_model(parsed, context, f) == "native64"]
+    asked = [f for f in everything if not choices or chosen_model(parsed, context, f) == "native64"]
     if not asked:
         return plan
     helpers = warp_helpers([Body(f) for f in everything])

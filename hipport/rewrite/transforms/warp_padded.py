@@ -1,7 +1,8 @@
-"""The warp model `padded`: every CUDA warp of a file's kernels gets a wavefront of its own.
+"""The warp model `padded`: every CUDA warp of a kernel gets a wavefront of its own.
 
-It is chosen by ``--warp-model padded``, by a comment ``hipport: warp-model padded`` in the file, or because a kernel
-lets warps wait for each other at different places, which two warps of one wavefront cannot do.
+It is chosen for a file or a kernel (see `warp_models`), or for a file because a kernel lets warps wait for each other
+at different places, which two warps of one wavefront cannot do. Where all kernels of a file are padded, so is
+everything that the file includes; where some are, `warp_padded_part` tells which functions go with them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from hipport.rewrite.change import Change, Context, Finding
 from hipport.rewrite.headers import insertion_point
 from hipport.rewrite.transforms.warp_divergence import Level
 from hipport.rewrite.transforms.warp_hazards import Function, flag_waits, functions
+from hipport.rewrite.transforms.warp_models import asked_for_file, chosen_model, file_model, own_model
+from hipport.rewrite.transforms.warp_padded_part import part, signature_start
 from hipport.syntax import ParsedFile, compile_query, matches
 from hipport.syntax.arguments import call_arguments
 
 MARK = b"HIPPORT_PADDED"
-_ASKED = re.compile(rb"hipport:\s*warp-model\s*[=:]?\s*(logical32|native64|padded)\b")
+_PART = re.compile(rb"^// hipport: padded: ([\w, ]+?)\r?$", re.MULTILINE)
 _NAMED_BARRIER = re.compile(rb'"[^"]*\b(?:bar|barrier)(?:\.cta)?\.(?:sync|arrive)(?:\.aligned)?\s+(?!0\s*;)')
 _INDEX = {b"threadIdx": "hipport::thread_index()", b"blockDim": "hipport::block_dim()"}
+_PART_INDEX = {b"threadIdx": "hipport::padded_thread_index()", b"blockDim": "hipport::padded_block_dim()"}
 _LAUNCH = """
 (call_expression
   function: (_) @kernel
@@ -30,64 +34,117 @@ _LAUNCH = """
   arguments: (argument_list) @arguments) @root
 """
 _LAUNCH_CALLS = re.compile(rb"(?:cuda|hip)Launch(?:Cooperative)?Kernel\Z")
-_TAKES_KERNELS = re.compile(rb"(?:cuda|hip)(?:Func|Occupancy|Launch)\w*\Z")
+_TAKES_KERNELS = re.compile(rb"(?:cuda|hip)(?:(?:Func|Occupancy)\w*|Launch(?:Cooperative)?Kernel)\Z")
 _OTHER_CODE = re.compile(rb"\b(?:cub|hipcub|thrust|rocprim)::")
 
 
 def padded(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Pad the kernels and launches of a file."""
-    if MARK not in parsed.defined:
+    names = _already(parsed)
+    if names is None:
         if context.pass_number != 1 or b"__global__" not in parsed.data:
             return
-        reason = _reason(parsed, context)
+        reason, kernels = _chosen(parsed, context)
         if not reason:
             return
-        obstacle = _obstacle(parsed)
+        names, obstacle = _names(parsed, context, kernels)
         if obstacle:
             yield context.report(
-                0, f"one CUDA warp per wavefront is needed ({reason}), but {obstacle}", subject="warp model"
+                0,
+                f"one CUDA warp per wavefront is needed ({reason}), but {obstacle}",
+                next_step="choose the model for the whole file, or take apart what the message names"
+                if kernels
+                else "",
+                subject="warp model",
             )
             return
         at = insertion_point(parsed)
+        what = (
+            f"kernels run ({', '.join(sorted(k.decode() for k in kernels))})" if kernels else "kernels of this file run"
+        )
         finding = context.report(
             at,
-            f"the kernels of this file run one CUDA warp per wavefront: {reason}",
+            f"the {what} one CUDA warp per wavefront: {reason}",
             next_step="blocks have at most 512 threads on CDNA; blocks of several dimensions must be whole warps",
             subject="warp model",
         )
         end = "\r\n" if b"\r\n" in parsed.data[:4096] else "\n"
-        text = (
-            f"#define HIPPORT_PADDED  // every CUDA warp has a wavefront of its own{end}#include <hipport/warp.h>{end}"
-        )
+        mark = "#define HIPPORT_PADDED  // every CUDA warp has a wavefront of its own"
+        if kernels:
+            mark = f"// hipport: padded: {', '.join(sorted(n.decode() for n in names))}"
         # The include comes with the macro, so that the macro is seen by every header that the engine adds after it.
+        text = f"{mark}{end}#include <hipport/warp.h>{end}"
         yield context.change([context.edit(Span(at, at), text)], includes=(), findings=[finding])
-    yield from _indices(parsed, context)
-    yield from _launches(parsed, context)
-    yield from _kernels(parsed, context)
+        regions = _regions(parsed, names) if kernels else None
+    else:
+        regions = _regions(parsed, names) if names else None
+    kernels = _own_kernels(parsed) if regions is None else _own_kernels(parsed) & names
+    yield from _indices(parsed, context, kernels, regions)
+    yield from _launches(parsed, context, kernels)
+    yield from _kernels(parsed, context, kernels)
 
 
-def will_pad(parsed: ParsedFile, context: Context) -> bool:
-    """The kernels of the file are padded, so that warps are apart."""
+def will_pad(parsed: ParsedFile, context: Context) -> frozenset[bytes]:
+    """Functions of the file whose warps are apart because their kernels are padded."""
+    everything = frozenset(function.name for function in functions(parsed))
+    names = _already(parsed)
+    if names is not None:
+        return names or everything
+    if b"__global__" not in parsed.data:
+        return frozenset()
+    reason, kernels = _chosen(parsed, context)
+    names, obstacle = _names(parsed, context, kernels) if reason else (frozenset(), "not chosen")
+    if obstacle:
+        return frozenset()
+    return names if kernels else everything
+
+
+def _already(parsed: ParsedFile) -> frozenset[bytes] | None:
+    """What an earlier pass padded: functions, empty for all of the file; None when it padded nothing."""
     if MARK in parsed.defined:
-        return True
-    return b"__global__" in parsed.data and bool(_reason(parsed, context)) and not _obstacle(parsed)
+        return frozenset()
+    found = _PART.search(parsed.data)
+    return frozenset(name.strip() for name in found[1].split(b",")) if found else None
 
 
-def _reason(parsed: ParsedFile, context: Context) -> str:
+def _names(parsed: ParsedFile, context: Context, kernels: frozenset[bytes]) -> tuple[frozenset[bytes], str]:
+    """Functions to pad with some kernels (empty: the whole file), and why it cannot be done."""
+    obstacle = _obstacle(parsed, kernels or _own_kernels(parsed))
+    if obstacle or not kernels:
+        return frozenset(), obstacle
+    if any(chosen_model(parsed, context, function) == "native64" for function in functions(parsed)):
+        return frozenset(), "other functions of the file have the model native64"
+    own = [f for f in functions(parsed) if f.name in _own_kernels(parsed)]
+    return part(parsed, kernels, frozenset(f.name for f in own if chosen_model(parsed, context, f) != "padded"))
+
+
+def _regions(parsed: ParsedFile, names: frozenset[bytes]) -> list[Span]:
+    """The text of functions."""
+    found = [function for function in functions(parsed) if function.name in names]
+    return [Span(signature_start(f), f.offset(f.node) + len(f.text)) for f in found]
+
+
+def _chosen(parsed: ParsedFile, context: Context) -> tuple[str, frozenset[bytes]]:
+    """Why kernels are padded, empty when none is, and which; none named means all of the file."""
+    everybody: frozenset[bytes] = frozenset()
     if not any(target_named(target).wave_size == 64 for target in context.options.targets):
-        return ""
-    asked = {match[1] for comment in parsed.scan.comments if (match := _ASKED.search(parsed.text(comment)))}
-    if b"padded" in asked:
-        return "asked for in a comment"
-    if asked:
-        return ""  # another model is
-    if context.options.warp_model == "padded":
-        return "asked for"
+        return "", everybody
+    kernels = [f for f in functions(parsed) if f.name in _own_kernels(parsed)]
+    chosen = frozenset(f.name for f in kernels if chosen_model(parsed, context, f) == "padded")
+    asked = asked_for_file(parsed, context)
+    if chosen and all(chosen_model(parsed, context, f) == "padded" for f in kernels):
+        return "asked for", everybody
+    if chosen:
+        return "asked for", chosen
+    if asked or any(own_model(parsed, context, f) for f in kernels):
+        return ("asked for" if asked == "padded" and not kernels else ""), everybody
+    if file_model(parsed, context) == "padded":
+        return "asked for", everybody
     if b"<<<" not in parsed.data or any(include.path.startswith('"') for include in parsed.scan.includes):
-        return ""
-    everything = functions(parsed)
-    barriers = {function.name for function in everything if _is_barrier_call(function)}
-    return next((reason for function in everything if (reason := _waits(parsed, function, barriers))), "")
+        return "", everybody
+    every = functions(parsed)
+    barriers = {function.name for function in every if _is_barrier_call(function)}
+    return next((reason for f in every if (reason := _waits(parsed, f, barriers))), ""), everybody
 
 
 def _is_barrier_call(function: Function) -> bool:
@@ -124,10 +181,9 @@ def _is_barrier(text: bytes) -> bool:
     return bool(re.match(rb"__syncthreads(?:_count|_and|_or)?\s*\(", text) or _NAMED_BARRIER.search(text))
 
 
-def _obstacle(parsed: ParsedFile) -> str:
+def _obstacle(parsed: ParsedFile, kernels: frozenset[bytes]) -> str:
     if _OTHER_CODE.search(parsed.data):
         return "it uses library code that counts threads itself"
-    kernels = _own_kernels(parsed)
     for start, name in parsed.scan.identifiers:
         if name in kernels and _handed_on(parsed, start + len(name)):
             return f"the kernel '{name.decode()}' is handed on, so that its launches are not seen"
@@ -168,9 +224,18 @@ def _own_kernels(parsed: ParsedFile) -> frozenset[bytes]:
     return frozenset(found)
 
 
-def _indices(parsed: ParsedFile, context: Context) -> Iterator[Change]:
+def _indices(
+    parsed: ParsedFile, context: Context, kernels: frozenset[bytes], regions: list[Span] | None
+) -> Iterator[Change]:
     for start, name in parsed.scan.identifiers:
-        new = _INDEX.get(name)
+        if _LAUNCH_CALLS.match(name) and context.shared(start):
+            found = call_arguments(parsed.scan, start + len(name))
+            if found and len(found[0]) > 2 and kernels.intersection(re.findall(rb"\w+", parsed.text(found[0][0]))):
+                yield from _wrapped(parsed, context, found[0][2])
+            continue
+        if regions is not None and not any(span.start <= start < span.end for span in regions):
+            continue
+        new = (_INDEX if regions is None else _PART_INDEX).get(name)
         if new is not None and context.shared(start) and not parsed.data[:start].rstrip().endswith((b"::", b".")):
             yield context.change([context.edit(Span(start, start + len(name)), new)])
         elif name == b"__launch_bounds__" and context.shared(start):
@@ -179,15 +244,10 @@ def _indices(parsed: ParsedFile, context: Context) -> Iterator[Change]:
                 first = found[0][0]
                 text = b"hipport::padded_threads(" + parsed.text(first) + b")"
                 yield context.change([context.edit(first, text)])
-        elif _LAUNCH_CALLS.match(name) and context.shared(start):
-            found = call_arguments(parsed.scan, start + len(name))
-            if found and len(found[0]) > 2 and any(k in parsed.text(found[0][0]) for k in _own_kernels(parsed)):
-                yield from _wrapped(parsed, context, found[0][2])
 
 
-def _launches(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
+def _launches(parsed: ParsedFile, context: Context, kernels: frozenset[bytes]) -> Iterator[Change | Finding]:
     """Blocks of launches of the file's own kernels; a kernel without a launch is launched elsewhere."""
-    kernels = _own_kernels(parsed)
     launched = {name for name, _ in _launch_sites(parsed)}
     for name, span in _launch_sites(parsed):
         if name in kernels and context.shared(span.start):
@@ -226,10 +286,10 @@ def _wrapped(parsed: ParsedFile, context: Context, block: Span) -> Iterator[Chan
         yield context.change([context.edit(block, b"hipport::padded_block(" + text + b")")])
 
 
-def _kernels(parsed: ParsedFile, context: Context) -> Iterator[Change]:
+def _kernels(parsed: ParsedFile, context: Context, kernels: frozenset[bytes]) -> Iterator[Change]:
     for function in functions(parsed):
         body = function.node.child_by_field_name("body")
-        if body is None or not _is_kernel(parsed, function, body):
+        if body is None or function.name not in kernels or not _is_kernel(parsed, function, body):
             continue
         at = function.offset(body) + 1
         text = parsed.node_text(function.fragment, body)

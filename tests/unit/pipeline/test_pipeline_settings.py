@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from hipport.cli.translate import merged_settings
 from hipport.core import HipportError
+from hipport.emit.manifest import options_from_json, options_to_json
 from hipport.pipeline.settings import Settings, load_settings, parse_rocm
 
 
@@ -77,3 +80,31 @@ def test_rocm_version() -> None:
 def test_rule_folder_must_exist(tmp_path: Path) -> None:
     with pytest.raises(HipportError, match="does not exist"):
         Settings(rules=("absent",), folder=tmp_path).rule_folders()
+
+
+def test_warp_models_of_files_and_kernels(tmp_path: Path) -> None:
+    text = '[file_warp_models]\n"a/**" = "padded"\n"a/b.cu" = "native64"\n[kernel_warp_models]\nk = "logical32"\n'
+    options = load_settings(write(tmp_path, text)).translate_options()
+    assert options.file_warp_models == (("a/**", "padded"), ("a/b.cu", "native64"))
+    assert options.kernel_warp_models == (("k", "logical32"),)
+    assert options_from_json(json.loads(json.dumps(options_to_json(options)))) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[file_warp_models]\n"a.cu" = "wave64"\n', "unknown warp model of 'a.cu': 'wave64'"),
+        ('[kernel_warp_models]\nk = "Padded"\n', "unknown warp model of 'k': 'Padded'"),
+        ("\n[kernel_warp_models]\nk = 64\n", "hipport.toml:2: kernel_warp_models must be a table of strings"),
+        ('file_warp_models = "padded"\n', "hipport.toml:1: file_warp_models must be a table of strings"),
+    ],
+)
+def test_mistakes_in_warp_models(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(HipportError, match=message):
+        load_settings(write(tmp_path, text)).translate_options()
+
+
+def test_command_line_wins_over_the_tables(tmp_path: Path) -> None:
+    path = write(tmp_path, '[file_warp_models]\n"**" = "padded"\n')
+    assert merged_settings(path, {"rocm": None}).file_warp_models == (("**", "padded"),)
+    assert merged_settings(path, {"warp_model": "logical32"}).file_warp_models == ()
