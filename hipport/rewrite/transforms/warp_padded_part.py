@@ -24,7 +24,9 @@ def part(parsed: ParsedFile, kernels: frozenset[bytes], others: frozenset[bytes]
     if obstacle:
         return frozenset(), obstacle
     text = _Text(parsed)
-    padded, rest = text.reached(kernels), text.reached(others)
+    padded = text.reached(kernels)
+    # Not from ``others`` alone: kernels that a macro hides, or of other files, may call device functions too.
+    rest = text.reached(frozenset(f.name for f in text.functions if _on_device(f)) - padded)
     counting: set[bytes] = set()
     for start, name in parsed.scan.identifiers:
         if not (name in _COUNTS or _OPAQUE.match(name)) or parsed.data[:start].rstrip().endswith((b"::", b".", b"->")):
@@ -53,7 +55,7 @@ class _Text:
         self.parsed = parsed
         self.functions = sorted(functions(parsed), key=lambda f: f.offset(f.node))
         self.starts = [signature_start(f) for f in self.functions]
-        self.names = {f.name for f in self.functions}
+        self.names = frozenset(f.name for f in self.functions)
         self.kernels = {f.name for f in self.functions if b"__global__" in _head(f)}
         self.uses: dict[bytes, set[bytes]] = {}
         for start, name in parsed.scan.identifiers:
@@ -69,10 +71,10 @@ class _Text:
         return self.functions[at]
 
     def reached(self, names: frozenset[bytes]) -> frozenset[bytes]:
-        """Functions that these can call, by name, and these."""
+        """Functions that these can call, by name, and these; a kernel is launched, not called."""
         found, rest = set(names), list(names)
         while rest:
-            new = (self.uses.get(rest.pop(), set()) & self.names) - found
+            new = (self.uses.get(rest.pop(), set()) & self.names) - self.kernels - found
             found |= new
             rest.extend(new)
         return frozenset(found)

@@ -119,6 +119,13 @@ def test_a_file_is_padded_but_for_one_kernel(book: Rulebook) -> None:
         ("int only_roles() {", "int operator+(S) {", "'operator+'"),
         ("int* p;", "int* p; auto f = only_roles;", "'only_roles' is handed on"),
         ("int* p;", "int* p; auto f = roles;", "the kernel 'roles' is handed on"),
+        (
+            "int main",
+            "KERNEL void hidden(int* p) { p[only_roles()] = 1; }\nint main",
+            "'only_roles' is handed on",
+        ),
+        ("int main", "__device__ int f() { return only_roles(); }\nint main", "'only_roles' counts threads for padded"),
+        ("int* p;", "int* p; auto f = &only_roles;", "'only_roles' is handed on"),
         ("roles<<<1, 64>>>(p)", "cudaLaunchKernelEx(&c, roles, p)", "the kernel 'roles' is handed on"),
         (
             ASKED,
