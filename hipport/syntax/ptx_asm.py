@@ -7,10 +7,11 @@ errors.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from hipport.core import Span
+from hipport.syntax.macro_text import TextMacro, call_end, expand
 
 
 class AsmSyntaxError(ValueError):
@@ -89,26 +90,32 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b
 _OPEN, _CLOSE = b"([{", b")]}"
 
 
-def parse_asm(data: bytes, start: int, macros: Mapping[bytes, bytes] | None = None) -> AsmStatement:
+def parse_asm(
+    data: bytes, start: int, macros: Mapping[bytes, TextMacro] | None = None, parameters: Collection[bytes] = ()
+) -> AsmStatement:
     """Parse the asm statement that starts at ``start`` (the ``asm`` keyword).
 
     Args:
         data: the file.
         start: byte offset of the keyword.
-        macros: object-like macros that may stand for string literals, name to replacement text.
+        macros: macros that may stand for string literals, by name.
+        parameters: of the macro in whose body the statement lies: their text is not known.
 
     Raises:
         AsmSyntaxError: not an asm statement, or one whose text depends on something unknown here.
     """
-    return _AsmParser(data, start, macros or {}).parse()
+    return _AsmParser(data, start, macros or {}, parameters).parse()
 
 
 class _AsmParser:
-    def __init__(self, data: bytes, start: int, macros: Mapping[bytes, bytes]) -> None:
+    def __init__(
+        self, data: bytes, start: int, macros: Mapping[bytes, TextMacro], parameters: Collection[bytes]
+    ) -> None:
         self._data = data
         self._start = start
         self._at = start
         self._macros = macros
+        self._parameters = parameters
 
     def parse(self) -> AsmStatement:
         word = _WORD.match(self._data, self._at)
@@ -187,13 +194,10 @@ class _AsmParser:
                 continue
             word = _WORD.match(self._data, self._at)
             if word is not None:
-                expanded = self._expand(word[0], 0)
-                if expanded is None:
-                    name = word[0].decode("utf-8", "replace")
-                    raise AsmSyntaxError(f"{what} depends on {name!r}, whose text is not known here", self._at)
+                expanded, end = self._expand(word, what)
                 text.extend(expanded)
                 offsets.extend([self._at] * len(expanded))
-                self._at = word.end()
+                self._at = end
                 found = True
                 continue
             if self._data[self._at : self._at + 1] == b"#":
@@ -203,28 +207,28 @@ class _AsmParser:
             raise AsmSyntaxError(f"expected a string literal for {what}", self._at)
         return "".join(text), offsets
 
-    def _expand(self, name: bytes, depth: int) -> str | None:
-        body = self._macros.get(name)
-        if body is None or depth > 8:
-            return None
-        at, text = 0, ""
-        while at < len(body):
+    def _expand(self, word: re.Match[bytes], what: str) -> tuple[str, int]:
+        """The literals that a macro stands for, joined, and where its use ends."""
+        macro = self._macros.get(word[0])
+        end = call_end(self._data, word.end(), macro) if macro else word.end()
+        use = self._data[word.start() : end]
+        names = _WORD.findall(_STRING.sub(b"", use))
+        unknown = next((name for name in names if name in self._parameters), None if macro else word[0])
+        body, at, text = b"" if unknown else expand(use, self._macros), 0, ""
+        while at < len(body) and unknown is None:
             skipped = _SKIP.match(body, at)
+            piece = self._literal(body, at)
             if skipped:
                 at = skipped.end()
-                continue
-            piece = self._literal(body, at)
-            if piece is not None:
+            elif piece is not None:
                 at, characters = piece
                 text += "".join(character for character, _ in characters)
-                continue
-            word = _WORD.match(body, at)
-            inner = self._expand(word[0], depth + 1) if word else None
-            if word is None or inner is None:
-                return None
-            text += inner
-            at = word.end()
-        return text
+            else:
+                unknown = word[0]
+        if unknown is not None:
+            name = unknown.decode("utf-8", "replace")
+            raise AsmSyntaxError(f"{what} depends on {name!r}, whose text is not known here", self._at)
+        return text, end
 
     @staticmethod
     def _literal(data: bytes, at: int) -> tuple[int, list[tuple[str, int]]] | None:

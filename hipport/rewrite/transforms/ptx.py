@@ -16,13 +16,13 @@ from hipport.rewrite.transforms.ptx_macros import FunctionMacro, expanded, macro
 from hipport.rewrite.transforms.ptx_refused import refusal_of
 from hipport.syntax import ParsedFile
 from hipport.syntax.arguments import call_arguments
+from hipport.syntax.macro_text import TextMacro, read_macro
 from hipport.syntax.ptx import PtxSyntaxError
 from hipport.syntax.ptx_asm import AsmStatement, AsmSyntaxError, parse_asm
 
 _ASM = frozenset((b"asm", b"__asm__", b"__asm"))
 _HEADER = "hipport/ptx.h"
 _NOTES = frozenset(("HP508", "HP510"))
-_DEFINE = re.compile(rb"\s*([A-Za-z_]\w*)(?!\()[ \t]+(.*)", re.DOTALL)
 #: Registers and instructions of the host's x86 and Arm processors: such a statement is not PTX.
 _HOST = re.compile(
     r"%%?(?:[re][abcd]x|[re](?:sp|bp|si|di|flags)|r\d+|xmm\d|ymm\d|x\d+|w\d+)\b|\b(?:cpuid|rdtsc|pause|mfence|yield|xgetbv)\b"
@@ -31,16 +31,16 @@ _HOST = re.compile(
 
 def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
     """Translate the asm statements of a file. See `hipport.rewrite` for the protocol."""
-    macros: dict[bytes, bytes] | None = None
+    macros: dict[bytes, TextMacro] | None = None
     for start, word in parsed.scan.identifiers:
         if word not in _ASM or not context.shared(start):
             continue
         if macros is None:
             macros = _string_macros(parsed)
+        macro = macro_around(parsed, start)
         try:
-            statement = parse_asm(parsed.data, start, macros)
+            statement = parse_asm(parsed.data, start, macros, macro.parameters if macro else ())
         except AsmSyntaxError as error:
-            macro = macro_around(parsed, start)
             if macro is not None and _depends_on(error, macro):
                 yield from _expand(parsed, context, start, macro)
                 continue
@@ -168,19 +168,17 @@ def _in_directive(parsed: ParsedFile, offset: int) -> bool:
     return any(d.span.start <= offset < d.span.end for d in parsed.scan.directives)
 
 
-def _string_macros(parsed: ParsedFile) -> dict[bytes, bytes]:
-    """Object-like macros of the file; one that is defined twice is unknown."""
-    macros: dict[bytes, bytes] = {}
+def _string_macros(parsed: ParsedFile) -> dict[bytes, TextMacro]:
+    """Macros of the file; one that is defined twice is unknown."""
+    macros: dict[bytes, TextMacro] = {}
     twice: set[bytes] = set()
     for directive in parsed.scan.directives:
-        if directive.keyword != "define":
-            continue
-        match = _DEFINE.match(parsed.data[directive.rest.start : directive.rest.end])
-        if match:
-            if match[1] in macros:
-                twice.add(match[1])
-            macros[match[1]] = match[2]
-    return {name: body for name, body in macros.items() if name not in twice}
+        found = read_macro(parsed.text(directive.rest)) if directive.keyword == "define" else None
+        if found is not None:
+            if found[0] in macros:
+                twice.add(found[0])
+            macros[found[0]] = found[1]
+    return {name: macro for name, macro in macros.items() if name not in twice}
 
 
 def _in_kernel(parsed: ParsedFile, offset: int) -> bool:

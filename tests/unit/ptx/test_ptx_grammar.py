@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hipport.syntax.macro_text import read_macro
 from hipport.syntax.ptx import (
     Address,
     AsmOperand,
@@ -36,8 +37,9 @@ def one(text: str) -> Instruction:
     return statement
 
 
-def asm(text: str, macros: dict[bytes, bytes] | None = None) -> AsmStatement:
-    return parse_asm(text.encode(), text.index("asm"), macros)
+def asm(text: str, *defines: bytes, parameters: tuple[bytes, ...] = ()) -> AsmStatement:
+    macros = dict(filter(None, map(read_macro, defines)))
+    return parse_asm(text.encode(), text.index("asm"), macros, parameters)
 
 
 def test_operands_of_every_kind() -> None:
@@ -192,10 +194,51 @@ def test_statement_spellings() -> None:
 
 
 def test_text_from_macros() -> None:
-    macros = {b"OP": b'"add" TYPE', b"TYPE": b'".u32 "'}
-    assert asm('asm(OP "%0, %1, %2;" : "=r"(a) : "r"(b), "r"(c));', macros).text == "add.u32 %0, %1, %2;"
+    text = 'asm(OP "%0, %1, %2;" : "=r"(a) : "r"(b), "r"(c));'
+    assert asm(text, b'OP "add" TYPE  // kind', b'TYPE ".u32 "').text == "add.u32 %0, %1, %2;"
     with pytest.raises(AsmSyntaxError, match="'OP'"):
         asm('asm(OP "%0;" : "=r"(a));')
+
+
+@pytest.mark.parametrize(
+    ("use", "text"),
+    [
+        ('HASH(u32) " x;"', "add.u32 x;"),
+        ('TWICE(u32) " x;"', "add.u32 x;"),
+        ('TWICE(TYPE) " x;"', "add.s64 x;"),
+        ('HASH(TYPE) " x;"', "add.TYPE x;"),  # "#" does not expand its argument
+        ('"bar " STR( 3 ) ", " STR(WARPS * 32) ";"', "bar 3, 4 * 32;"),
+        ('PASTE(ADD, _U) ";"', "add.u32;"),
+        ('LINES(lt) "c"', "setp.lt a;b c"),
+        ('EMPTY() "c"', "e;c"),
+        ('STR("q") ";"', '"q";'),
+    ],
+)
+def test_text_from_macros_with_parameters(use: str, text: str) -> None:
+    defines = (
+        b"STR_(x) #x",
+        b"STR(x) STR_(x)",
+        b'HASH(op) "add." #op',
+        b'TWICE(op) "add." STR(op)',
+        b"TYPE s64",
+        b"WARPS 4",
+        b"PASTE(a, b) a##b",
+        b'ADD_U "add.u32"',
+        b'LINES(op) "setp." STR(op) /* 1 */ \\\n " a;" /* 2 */ \\\n "b "',
+        b'EMPTY() "e;"',
+    )
+    assert asm(f"asm({use});", *defines).text == text
+
+
+def test_text_from_parameters_of_the_macro_around() -> None:
+    with pytest.raises(AsmSyntaxError, match="'type'"):
+        asm('asm("add." STR(type) ";");', b"STR(x) #x", parameters=(b"type",))
+
+
+@pytest.mark.parametrize("use", ["LOOP(1)", "TWO(1)", "VALUE(1)"])
+def test_macros_that_are_no_text(use: str) -> None:
+    with pytest.raises(AsmSyntaxError, match="whose text is not known"):
+        asm(f'asm({use} ";");', b"LOOP(x) LOOP(x)", b'TWO(a, b) "t"', b"VALUE(x) (x + 1)")
 
 
 def test_continued_lines_in_macros() -> None:
