@@ -155,7 +155,13 @@ def _match(
     values = _variant(parsed, rule, spans)
     if values is None or parsed.reach(span.start) != "shared":
         return
-    own = [parsed.text(at) for at in spans.values() if parsed.facts.is_own(at.start)]
+    own = [
+        parsed.text(at)
+        for at in spans.values()
+        if parsed.text(at).decode("utf-8", "replace") in rule.anchors
+        and not parsed.data[: at.start].endswith(b"::")
+        and parsed.is_own(at.start, parsed.text(at))
+    ]
     if any(anchor.encode() in own for anchor in rule.anchors):
         return  # the tree's own function of that name
     if any(parsed.facts.type_at(spans[name]) in types for name, types in rule.skip_types.items() if name in spans):

@@ -65,22 +65,37 @@ def applicable(
     """The row that means the identifier at ``span``: by qualification, by member access, by HIP version.
 
     A name of which every row is for another HIP version gives a row of state ``none`` that says so. A name that the
-    front end knows as the tree's own has none.
+    front end knows as the tree's own has none, nor has one that a class or namespace around it declares.
     """
-    return None if parsed.facts.is_own(span.start) else _by_spelling(parsed, rows, span, options)
+    row = None if parsed.facts.is_own(span.start) else _by_spelling(parsed, rows, span, options)
+    if (
+        row is None
+        or row.kind in ("field", "namespace")
+        or "::" in row.cuda
+        or code_before(parsed, span.start).endswith(b"::")
+    ):
+        return row
+    return None if parsed.is_own(span.start, parsed.text(span)) else row
 
 
 def own_names(parsed: ParsedFile, rulebook: Rulebook, options: TranslateOptions) -> Iterator[Finding]:
     """Names that the tables would have renamed by their spelling, had the front end not known better."""
-    if not parsed.facts.unit.references:
-        return
     for start, name in parsed.scan.identifiers:
         rows = rulebook.names.get(name)
-        if rows is None or name in parsed.defined or not parsed.facts.is_own(start):
+        if rows is None or name in parsed.defined:
             continue
-        row = _by_spelling(parsed, rows, Span(start, start + len(name)), options)
         known = parsed.facts.reference_at(start)
-        if known is not None and row is not None and row.state != "same" and parsed.reach(start) is Reach.SHARED:
+        row = _by_spelling(parsed, rows, Span(start, start + len(name)), options)
+        if known is None:
+            by_text = row is not None and row.kind not in ("field", "namespace") and row.state != "same"
+            if by_text and parsed.own_declaration(start, name) and parsed.reach(start) is Reach.SHARED:
+                message = (
+                    f"{name.decode()} is declared here inside the program's own scope and is left; where it is used"
+                    " without a qualifier outside of that scope, it is taken for CUDA's"
+                )
+                yield Finding(start, Diagnostic(OWN_NAME, Severity.NOTE, message, subject=name.decode()))
+            continue
+        if known.own and row is not None and row.state != "same" and parsed.reach(start) is Reach.SHARED:
             yield Finding(
                 start,
                 Diagnostic(

@@ -16,6 +16,7 @@ from hipport.core import SourceFile, Span
 from hipport.core.facts import NO_FACTS, TextFacts
 from hipport.syntax.blanking import blanked
 from hipport.syntax.conditionals import Conditional, Reach, conditionals, foreign_regions
+from hipport.syntax.scopes import OwnScope, continued, own_scopes
 from hipport.syntax.tokens import Scan, scan
 
 # Text that no person writes and on which tree-sitter's time grows with the square of the length or worse.
@@ -93,6 +94,7 @@ class ParsedFile:
         self.data = source.data
         self.facts = facts
         self._foreign = foreign
+        self._own_scopes: dict[bytes, tuple[OwnScope, ...]] = {}
 
     @cached_property
     def scan(self) -> Scan:
@@ -120,6 +122,33 @@ class ParsedFile:
     def defined(self) -> frozenset[bytes]:
         """Names that the text itself defines as macros."""
         return frozenset(name for name, _ in self._macros)
+
+    def is_own(self, offset: int, name: bytes) -> bool:
+        """Whether the unqualified ``name`` at ``offset`` is what a class or namespace around it declares in this text.
+
+        The front end's answer goes first; the syntax tree's is for text without one.
+        """
+        known = self.facts.is_own(offset)
+        if known is not None:
+            return known
+        scopes = self._own_scopes.get(name)
+        if scopes is None:
+            scopes = own_scopes(self.tree.root, self.data, self._places.get(name, ()), len(name))
+            self._own_scopes[name] = scopes
+        return any(scope.holds(offset) for scope in scopes) or (
+            bool(scopes) and continued(self.tree.root, self.data, offset, scopes)
+        )
+
+    def own_declaration(self, offset: int, name: bytes) -> bool:
+        """Whether the ``name`` at ``offset`` is declared there, in a class, enumeration or namespace of the text."""
+        return self.is_own(offset, name) and any(s.declared == offset for s in self._own_scopes.get(name, ()))
+
+    @cached_property
+    def _places(self) -> dict[bytes, list[int]]:
+        places: dict[bytes, list[int]] = {}
+        for start, name in self.scan.identifiers:
+            places.setdefault(name, []).append(start)
+        return places
 
     @cached_property
     def _macros(self) -> list[tuple[bytes, Span]]:

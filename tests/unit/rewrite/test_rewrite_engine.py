@@ -183,6 +183,56 @@ def test_a_name_behind_another_qualifier_is_left_and_reported(tables: Rulebook) 
     assert [(d.id, d.subject, d.column) for d in result.diagnostics] == [("HP900", "cudaMalloc", 22)]
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "struct M { int cudaMalloc(int n) { ::cudaMalloc(n); } int cudaStream_t; int g() { cudaMalloc(1); } };"
+            "\nvoid f(M& m, M* p) { m.cudaMalloc(1); p->cudaMalloc(2); m.cudaStream_t = 3; cudaMalloc(4); }\n",
+            "struct M { int cudaMalloc(int n) { ::hipMalloc(n); } int cudaStream_t; int g() { cudaMalloc(1); } };"
+            "\nvoid f(M& m, M* p) { m.cudaMalloc(1); p->cudaMalloc(2); m.cudaStream_t = 3; hipMalloc(4); }\n",
+        ),
+        (
+            "struct M { void g(); template <class T> T* cudaMalloc(int); };\n"
+            "void M::g() { cudaMalloc<int>(1); }\nvoid N::g() { cudaMalloc(1); }\n",
+            "struct M { void g(); template <class T> T* cudaMalloc(int); };\n"
+            "void M::g() { cudaMalloc<int>(1); }\nvoid N::g() { hipMalloc(1); }\n",
+        ),
+        (
+            "namespace my { void before() { cudaMalloc(0); } int cudaMalloc(int); struct cudaStream_t {}; }\n"
+            "namespace my { int i = cudaMalloc(1); }\n"
+            "void f(my::cudaStream_t s, cudaStream_t t) { my::cudaMalloc(2); }\n",
+            "namespace my { void before() { hipMalloc(0); } int cudaMalloc(int); struct cudaStream_t {}; }\n"
+            "namespace my { int i = cudaMalloc(1); }\n"
+            "void f(my::cudaStream_t s, hipStream_t t) { my::cudaMalloc(2); }\n",
+        ),
+        (
+            "enum class E { cudaMalloc, other };\nauto e = E::cudaMalloc;\nint f() { return cudaMalloc(1); }\n",
+            "enum class E { cudaMalloc, other };\nauto e = E::cudaMalloc;\nint f() { return hipMalloc(1); }\n",
+        ),
+    ],
+)
+def test_a_name_that_the_programs_own_scope_declares_is_left(tables: Rulebook, before: str, after: str) -> None:
+    """The declaration and its qualified uses agree; a name that is looked up outside of the scope is CUDA's."""
+    result = run(before, tables)
+    assert result.output.decode() == after
+    assert ("HP918", "cudaMalloc") in {(d.id, d.subject) for d in result.diagnostics}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct M { cudaStream_t s; void f(cudaStream_t s); friend int cudaMalloc(int); };\n",
+        'namespace my { extern "C" { int cudaMalloc(int); } struct cudaStream_t; }\n',
+        "namespace my { void f() { int i = cudaMalloc(1); cudaStream_t s; } }\n",
+    ],
+)
+def test_a_declaration_of_cudas_own_is_renamed_in_any_scope(tables: Rulebook, text: str) -> None:
+    assert run(text, tables).output.decode() == text.replace("cudaMalloc", "hipMalloc").replace(
+        "cudaStream_t", "hipStream_t"
+    )
+
+
 def test_names_of_the_project_are_not_cuda(tables: Rulebook) -> None:
     text = "#define CUDA_CHECK(x) x\nCUDA_CHECK(1); cudaHelper(); CUDA_LOOP(i)\n"
     project = Project(macros=frozenset((b"CUDA_LOOP",)), names=frozenset((b"cudaHelper",)))
