@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hipport.cli.checks import CheckedCommand, checks_option
 from hipport.cli.output import plural, print_json
 from hipport.core import HipportError
 from hipport.core.target import TARGETS
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _KERNEL_FAULTS = (8, 9, 11)  # hipemu_status: memory fault, deadlock, trap
 
 
-@click.command("emulate")
+@click.command("emulate", cls=CheckedCommand)
 @click.argument("code_object", type=click.Path(path_type=Path))
 @click.argument("values", nargs=-1)
 @click.option("--kernel", "-k", help="Kernel: its mangled name, or its plain name where that is unique.")
@@ -32,15 +33,7 @@ _KERNEL_FAULTS = (8, 9, 11)  # hipemu_status: memory fault, deadlock, trap
 @click.option("--list", "list_only", is_flag=True, help="List the kernels and variables.")
 @click.option("--coverage", is_flag=True, help="List the opcodes of the kernel (or of all), and how exact they are.")
 @click.option("--stats", is_flag=True, help="Print counts and speed.")
-@click.option(
-    "--checks",
-    is_flag=False,
-    flag_value="all",
-    default="",
-    metavar="LIST",
-    help="Check memory, races, barriers and more: all (default), or a comma list of bounds, uninitialised, races, "
-    "barriers, waitcnt, masks, banks.",
-)
+@checks_option
 @click.option("--threads", type=click.IntRange(min=0), default=0, help="Worker threads [default: one per CPU].")
 @click.option("--max-instructions", type=click.IntRange(min=0), default=0, help="End after so many [0: never].")
 @click.option("--cooperative", is_flag=True, help="All workgroups are live at once.")

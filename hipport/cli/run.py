@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hipport.cli.checks import CheckedCommand, checks_option
 from hipport.cli.output import plural, print_findings
 from hipport.core import HipportError, Severity, target_named
 from hipport.core.target import TARGETS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _CHECKED_BUILD = ("-gline-tables-only", "-DHIPPORT_CHECK_MASKS")
 
 
-@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.command("run", cls=CheckedCommand, context_settings={"ignore_unknown_options": False})
 @click.argument("program", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--target", "-t", default="gfx942", show_default=True, help=f"AMD target: {', '.join(TARGETS)}.")
@@ -35,15 +36,7 @@ _CHECKED_BUILD = ("-gline-tables-only", "-DHIPPORT_CHECK_MASKS")
     help="Run on the built-in emulator, or on the AMD GPU of this machine.",
 )
 @click.option("--stats", is_flag=True, help="Print counters of the emulator to stderr when the program ends.")
-@click.option(
-    "--checks",
-    is_flag=False,
-    flag_value="all",
-    default="",
-    metavar="LIST",
-    help="Check memory, races, barriers and more: all (default), or a comma list of bounds, uninitialised, races, "
-    "barriers, waitcnt, masks, banks.",
-)
+@checks_option
 @click.option("--threads", type=click.IntRange(min=0), default=0, help="Worker threads [default: one per CPU].")
 @click.option("--devices", type=click.IntRange(1, 16), default=1, help="How many devices the program sees.")
 @click.option(

@@ -331,7 +331,14 @@ class Device:
         return Buffer(self, n_bytes)
 
     def upload(self, array: NDArray[Any]) -> Buffer:
-        """Guest memory with a copy of the array."""
+        """Guest memory with a copy of the array.
+
+        Raises:
+            HipportError: it holds Python objects.
+            EmulatorError: no room.
+        """
+        if array.dtype.hasobject:
+            raise HipportError("an array of Python objects has no bytes to copy", "use numbers or plain structures")
         buffer = Buffer(self, max(array.nbytes, 1))
         if array.nbytes:
             buffer.view()[:] = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
@@ -398,8 +405,9 @@ Dim = int | tuple[int, ...]
 
 
 def _dim3(value: Dim, what: str) -> tuple[int, int, int]:
-    parts = (value,) if isinstance(value, int) else tuple(value)
-    if not 1 <= len(parts) <= 3 or any(p < 1 or p > 0xFFFFFFFF for p in parts):
+    given = value if isinstance(value, tuple | list) else (value,)
+    parts = [p for p in given if isinstance(p, int | np.integer) and 1 <= p <= 0xFFFFFFFF]
+    if len(parts) != len(given) or not 1 <= len(given) <= 3:
         raise HipportError(
             f"{what} must be one to three positive numbers, not {value}", f"for example {what}=(4, 2, 1)"
         )

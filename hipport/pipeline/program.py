@@ -12,7 +12,7 @@ from hipport.core.files import cache_root, include_root, write_atomic
 from hipport.hiprt.build import RuntimeFolder
 from hipport.hiprt.program import ProgramPlan, build_program
 from hipport.pipeline.engine import load_engine, translate_one
-from hipport.pipeline.project import declared
+from hipport.pipeline.project import declared, without_runtime
 from hipport.sdk import Sdk
 
 CUDA_SUFFIXES = (".cu",)
@@ -84,7 +84,7 @@ def _translate(main: Path, options: TranslateOptions) -> tuple[Path, tuple[Diagn
     own = [declared(name, data) for name, data in sources.items()]
     macros = {macro for d in own for macro in d.macros}
     names = {name for d in own for name in d.names}
-    engine = load_engine((), sources, macros, names)
+    engine = load_engine((), sources, macros, names, bare=without_runtime(sources, sources))
     results = [translate_one(engine, SourceFile(name, data), options) for name, data in sources.items()]
     digest = hashlib.sha256(str(main).encode() + b"\0")
     for result in results:

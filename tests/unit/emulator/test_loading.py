@@ -77,10 +77,13 @@ def test_wrong_arguments(image: bytes) -> None:
         module.launch("geometry", 1, 64, [5])  # type: ignore[list-item]
     with pytest.raises(HipportError, match="not contiguous"):
         module.launch("geometry", 1, 64, [out[::2]])
+    with pytest.raises(HipportError, match="Python objects"):
+        module.launch("geometry", 1, 64, [np.array([{}], dtype=object)])
 
 
 @pytest.mark.parametrize(
-    ("grid", "block"), [(0, 64), ((1, 0), 64), (1, (64, 64)), (1, 0), ((1, 1, 1, 1), 64), (1 << 31, 64)]
+    ("grid", "block"),
+    [(0, 64), ((1, 0), 64), (1, (64, 64)), (1, 0), ((1, 1, 1, 1), 64), (1 << 31, 64), ("x", 64), (1, 64.5)],
 )
 def test_impossible_geometry(image: bytes, grid: int, block: int) -> None:
     with pytest.raises(HipportError):

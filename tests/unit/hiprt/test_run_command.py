@@ -138,3 +138,34 @@ def test_findings_make_the_exit_code_1(tmp_path: Path) -> None:
     assert hipport(source, "--checks=races,barriers").returncode == 0
     assert hipport(source, "--checks", "--", "x").returncode == 7
     assert hipport(source, "--checks=everything").returncode == 2
+
+
+@pytest.mark.sdk
+def test_checks_without_a_list_before_the_program(tmp_path: Path) -> None:
+    source = tmp_path / "past_end.hip"
+    source.write_text(PAST_END)
+    done = hipport("--checks", source)
+    assert done.returncode == 1
+    assert "HP850 in _Z4fillPi (past_end.hip:2)" in done.stderr
+
+
+BARE = """#include <cstdio>
+#include "kernel.h"
+int main() {
+  int *p, host[4];
+  cudaMalloc(&p, sizeof host);
+  squares<<<1, 4>>>(p);
+  cudaMemcpy(host, p, sizeof host, cudaMemcpyDeviceToHost);
+  std::printf("%d %d %d %d\\n", host[0], host[1], host[2], host[3]);
+}
+"""
+
+
+@pytest.mark.sdk
+def test_a_program_that_leaves_the_runtime_header_to_nvcc(tmp_path: Path) -> None:
+    (tmp_path / "kernel.h").write_text(
+        "__global__ void squares(int* p) { p[threadIdx.x] = threadIdx.x * threadIdx.x; }\n"
+    )
+    (tmp_path / "bare.cu").write_text(BARE)
+    done = hipport(tmp_path / "bare.cu")
+    assert (done.stdout, done.returncode) == ("0 1 4 9\n", 0), done.stderr
