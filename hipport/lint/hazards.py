@@ -10,7 +10,8 @@ from tree_sitter import Node
 
 from hipport.core import TranslateOptions
 from hipport.lint.finding import Finding, Verdict
-from hipport.rewrite import translate_source
+from hipport.rewrite import Project
+from hipport.rewrite.engine import translate_cuda
 from hipport.rewrite.transforms.warp_divergence import Divergence, Level
 from hipport.rewrite.transforms.warp_hazards import functions
 from hipport.rulebook import Rulebook
@@ -53,7 +54,7 @@ def hazards(parsed: ParsedFile, book: Rulebook) -> list[Finding]:
         return []
     if not _VOLATILE_DATA.search(parsed.data):
         book = replace(book, rules=tuple(rule for rule in book.rules if rule.id != "HP216"))
-    result = translate_source(parsed.source, book, TranslateOptions(passthrough=()))
+    result = translate_cuda(parsed.source, book, TranslateOptions(passthrough=()), Project(), each_place=True)
     uniform = _uniform_lines(parsed) if any(d.id in _OF_BRANCHES for d in result.diagnostics) else frozenset()
     return [
         Finding(

@@ -94,6 +94,7 @@ def _flag(site: Site, call: Node, name: bytes) -> Finding:
 def _ballot(site: Site, call: Node) -> Finding:
     """HIP's ballot: 64 bits on every target."""
     fix = "keep 64 bits (unsigned long long, __popcll), or take (unsigned)(ballot >> (__lane_id() & 32))"
+    bare = site.function.source(call).strip(b"() ")
     child, parent = call, call.parent
     while parent is not None and not parent.type.endswith("_statement") and parent.type != "compound_statement":
         text = site.function.source(parent)
@@ -117,6 +118,8 @@ def _ballot(site: Site, call: Node) -> Finding:
             return _stored(site, call, site.function.source(kind), fix)
         if parent.type == "binary_expression" and re.search(rb"(?:[!=]=|>)\s*0[uUlL]*\Z", text):
             return site.finding("HP222", Verdict.SAFE, call, "only compared with 0")
+        if _operator(parent) in (b"==", b"!=") and site.function.source(child).strip(b"() ") == bare:
+            return _compared(site, call, parent, child)
         child, parent = parent, parent.parent
     if parent is not None and parent.type == "return_statement":
         kind = site.function.node.child_by_field_name("type")
@@ -125,6 +128,34 @@ def _ballot(site: Site, call: Node) -> Finding:
     if parent is not None and child.type in ("condition_clause", "call_expression") and parent.type == "if_statement":
         return site.finding("HP222", Verdict.SAFE, call, "only compared with 0")
     return site.finding("HP222", Verdict.UNKNOWN, call, "64 bits on every target; where they go does not show", fix)
+
+
+def _operator(node: Node) -> bytes:
+    sign = node.child_by_field_name("operator")
+    return (sign.type if sign is not None else "").encode()
+
+
+def _compared(site: Site, call: Node, comparison: Node, side: Node) -> Finding:
+    """A vote of 64 bits compared with another number than 0."""
+    other = next((n for n in comparison.named_children if n != side), side)
+    text = site.function.source(other)
+    if site.value(other).number == 0xFFFFFFFF or re.fullmatch(rb"~\s*0[uU]", text):
+        return site.finding(
+            "HP222",
+            Verdict.WRONG,
+            call,
+            "64 bits are compared with 32 ones: not equal when all lanes of a wavefront of 64 vote",
+            "use __all(p), or compare with __ballot(1)",
+        )
+    if _MASKS.match(text.split(b"(")[0].strip()):
+        return site.finding("HP222", Verdict.SAFE, call, "compared with another vote")
+    return site.finding(
+        "HP222",
+        Verdict.UNKNOWN,
+        call,
+        "64 bits on every target are compared with a number that may have 32",
+        "compare with __ballot(1) or a mask of 64 bits",
+    )
 
 
 def _parameter_type(site: Site, call: Node, inside: Node) -> bytes:

@@ -39,8 +39,13 @@ def translate_cuda(
     options: TranslateOptions,
     project: Project,
     facts: UnitFacts | None = None,
+    *,
+    each_place: bool = False,
 ) -> FileResult:
-    """Translate CUDA or C++ text; never raises for its contents."""
+    """Translate CUDA or C++ text; never raises for its contents.
+
+    ``each_place``: findings that say the same stay apart, each at its place, instead of one with a count.
+    """
     refused = _unfit(source)
     if refused is not None:
         return _copied(source, FileState.FAILED, options, (refused,))
@@ -53,7 +58,8 @@ def translate_cuda(
         return _copied(source, FileState.UNCHANGED, options, (note,))
     vendored = project.matches(source.path, options.passthrough)
     run = _Run(source, rulebook, options, project, facts, vendored=vendored)
-    return run.result()
+    result = run.result()
+    return replace(result, diagnostics=run.places()) if each_place else result
 
 
 def _unfit(source: SourceFile) -> Diagnostic | None:
@@ -307,6 +313,10 @@ class _Run:
             place = self.source.place(origin)
             placed[key] = (origin, replace(diagnostic, path=self.source.path, line=place.line, column=place.column))
         return placed
+
+    def places(self) -> tuple[Diagnostic, ...]:
+        """Diagnostics by place, each place for itself."""
+        return tuple(sorted((d for _, d in self._placed().values()), key=lambda d: (d.line, d.column, d.id, d.message)))
 
     def _diagnostics(self) -> tuple[Diagnostic, ...]:
         """Diagnostics by place; those with the same id, subject and message as one with a count."""

@@ -323,6 +323,29 @@ def test_no_false_alarm(text: str) -> None:
     assert [f for f in findings(text) if f.verdict is not SAFE] == []
 
 
+def test_every_place_of_a_hazard_is_found() -> None:
+    kernel = "__global__ void k{0}(int* o) {{ o[{0}] = __ballot_sync(0xffu, o[1]); }}\n"
+    text = "".join(kernel.format(i) for i in range(3))
+    assert [f.line for f in findings(text) if f.id == "HP212"] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "verdict"),
+    [
+        ("== 0xffffffff", WRONG),
+        ("!= ~0u", WRONG),
+        ("== __activemask()", SAFE),
+        ("== __ballot(1)", SAFE),
+        ("== expected", Verdict.UNKNOWN),
+        ("== ~0ull", Verdict.UNKNOWN),  # right for 64 lanes only
+        ("!= 0", SAFE),
+    ],
+)
+def test_vote_of_64_bits_compared(comparison: str, verdict: Verdict) -> None:
+    text = f"{HIP}__device__ bool f(int p, int expected) {{ if (__ballot(p) {comparison}) return true; return false; }}"
+    assert {f.verdict for f in findings(text) if f.id == "HP222" and f.subject.startswith("__ballot(p)")} == {verdict}
+
+
 def test_thread_arithmetic_without_warp_operations_is_safe() -> None:
     text = "__global__ void k(float* p) { p[threadIdx.x / 32] = threadIdx.x & 31; }"
     assert verdicts(text) == {("HP221", SAFE)}
