@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -64,8 +65,9 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Hex hash of what it is, without the line: it survives edits elsewhere in the file."""
-        text = "\0".join((self.id, self.verdict, self.path, " ".join(self.subject.split()), self.reason))
+        """Hex hash of what it is, without numbers of lines: it survives edits elsewhere in the file."""
+        reason = re.sub(r"\bline \d+", "line", self.reason)
+        text = "\0".join((self.id, self.verdict, self.path, " ".join(self.subject.split()), reason))
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 

@@ -329,6 +329,15 @@ def test_every_place_of_a_hazard_is_found() -> None:
     assert [f.line for f in findings(text) if f.id == "HP212"] == [1, 2, 3]
 
 
+def test_a_finding_that_names_a_line_is_the_same_elsewhere_in_the_file() -> None:
+    text = "__global__ void k(int* o) {\n if (threadIdx.x & 1)\n  o[0] = __shfl_sync(~0u, o[1], 2);\n}\n"
+    (here,) = (f for f in findings(text) if f.id == "HP210")
+    (moved,) = (f for f in findings("\n\n" + text) if f.id == "HP210")
+    assert (here.line, moved.line) == (3, 5)
+    assert here.reason != moved.reason
+    assert here.fingerprint == moved.fingerprint
+
+
 @pytest.mark.parametrize(
     ("comparison", "verdict"),
     [
