@@ -1,4 +1,4 @@
-"""The ``--checks`` option of the commands that run kernels on the emulator."""
+"""Options of the commands that run kernels on the emulator: what to look for, and in which order to run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ checks_option = click.option(
     metavar="LIST",
     help="Check memory, races, barriers and more: all (default), or a comma list of bounds, uninitialised, races, "
     "barriers, waitcnt, masks, banks.",
+)
+deterministic_option = click.option(
+    "--deterministic/--any-order",
+    default=True,
+    show_default=True,
+    help="The same bits for any number of threads, or workgroups in whatever order their threads come.",
 )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hipport.cli.checks import CheckedCommand, checks_option
+from hipport.cli.checks import CheckedCommand, checks_option, deterministic_option
 from hipport.cli.output import plural, print_json
 from hipport.core import HipportError
 from hipport.core.target import TARGETS
@@ -34,6 +34,7 @@ _KERNEL_FAULTS = (8, 9, 11)  # hipemu_status: memory fault, deadlock, trap
 @click.option("--coverage", is_flag=True, help="List the opcodes of the kernel (or of all), and how exact they are.")
 @click.option("--stats", is_flag=True, help="Print counts and speed.")
 @checks_option
+@deterministic_option
 @click.option("--threads", type=click.IntRange(min=0), default=0, help="Worker threads [default: one per CPU].")
 @click.option("--max-instructions", type=click.IntRange(min=0), default=0, help="End after so many [0: never].")
 @click.option("--cooperative", is_flag=True, help="All workgroups are live at once.")
@@ -51,6 +52,7 @@ def command(
     coverage: bool,
     stats: bool,
     checks: str,
+    deterministic: bool,
     threads: int,
     max_instructions: int,
     cooperative: bool,
@@ -83,7 +85,7 @@ def command(
 
     data = _read(code_object)
     target = target or _only_target(device_images(data, str(code_object)), code_object)
-    options = Options(threads=threads, max_instructions=max_instructions, checks=Checks.parse(checks))
+    options = Options(threads, deterministic, Checks.parse(checks), max_instructions)
     device = Device(target, options)
     module = device.load(device_image(data, target, str(code_object)))
     if list_only:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hipport.cli.checks import CheckedCommand, checks_option
+from hipport.cli.checks import CheckedCommand, checks_option, deterministic_option
 from hipport.cli.output import plural, print_findings
 from hipport.core import HipportError, Severity, target_named
 from hipport.core.target import TARGETS
@@ -37,6 +37,7 @@ _CHECKED_BUILD = ("-gline-tables-only", "-DHIPPORT_CHECK_MASKS")
 )
 @click.option("--stats", is_flag=True, help="Print counters of the emulator to stderr when the program ends.")
 @checks_option
+@deterministic_option
 @click.option("--threads", type=click.IntRange(min=0), default=0, help="Worker threads [default: one per CPU].")
 @click.option("--devices", type=click.IntRange(1, 16), default=1, help="How many devices the program sees.")
 @click.option(
@@ -63,6 +64,7 @@ def command(
     device: str,
     stats: bool,
     checks: str,
+    deterministic: bool,
     threads: int,
     devices: int,
     max_instructions: int,
@@ -113,7 +115,7 @@ def command(
     _say_findings(built, verbose)
     if device == "rocm":
         return _start([str(built.executable), *arguments], None)
-    options = RunOptions(target, devices, threads, True, checks, max_instructions)
+    options = RunOptions(target, devices, threads, deterministic, checks, max_instructions)
     with tempfile.TemporaryDirectory(prefix="hipport-run-") as folder:
         report = Path(folder) / "statistics.json"
         if stats or checked:

@@ -169,3 +169,18 @@ def test_a_program_that_leaves_the_runtime_header_to_nvcc(tmp_path: Path) -> Non
     (tmp_path / "bare.cu").write_text(BARE)
     done = hipport(tmp_path / "bare.cu")
     assert (done.stdout, done.returncode) == ("0 1 4 9\n", 0), done.stderr
+
+
+ANY_ORDER = """#include <cstdio>
+#include <cstdlib>
+int main() { std::puts(std::getenv("HIPPORT_DETERMINISTIC")); }
+"""
+
+
+@pytest.mark.sdk
+def test_the_order_may_be_left_open(tmp_path: Path) -> None:
+    source = tmp_path / "order.hip"
+    source.write_text(ANY_ORDER)
+    assert hipport(source).stdout == "1\n"
+    assert hipport(source, "--deterministic").stdout == "1\n"
+    assert hipport(source, "--any-order").stdout == "0\n"
