@@ -140,6 +140,13 @@ CUresult load(const void* image, const char* name, void** args) {
   cuStreamSynchronize(stream);
   cuCtxSynchronize();
   cuMemGetInfo(&bytes, &bytes);
+  const float weights[4] = {1, 2, 3, 4};
+  cuMemcpyHtoD(0, weights, sizeof(weights));
+  auto copy = &cuMemcpyHtoDAsync;
+  copy(0, static_cast<const void*>(weights), sizeof(weights), stream);
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
+  CUmipmappedArray levels;
+  cuMipmappedArrayCreate(&levels, &descriptor, 1);
   const char* text;
   cuGetErrorString(CUDA_ERROR_OUT_OF_MEMORY, &text);
   cuModuleUnload(module);

@@ -86,7 +86,7 @@ FACTS = [
     # Driver API: HIP has one memory API, and module functions under hipModule.
     ("cuMemAlloc", "hipMalloc", "ok"),
     ("cuMemAlloc_v2", "hipMalloc", "ok"),
-    ("cuMemcpyHtoD", "hipMemcpyHtoD", "ok"),
+    ("cuMemcpyHtoD", "hipport_memcpy_htod", "ok"),
     ("cuLaunchKernel", "hipModuleLaunchKernel", "ok"),
     ("cuModuleLoadData", "hipModuleLoadData", "ok"),
     ("cuGetErrorString", "hipDrvGetErrorString", "ok"),
