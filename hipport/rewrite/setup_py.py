@@ -34,6 +34,22 @@ _COMMA = re.compile(rb"[ \t]*,")
 _LINE_END = re.compile(rb"[ \t]*\r?\n")
 _FLAG_NAME = re.compile(r"nvcc|cuda_flag|cc_flag|gencode|arch_flag", re.IGNORECASE)
 
+# Libraries to link by name, as an extension's ``libraries`` or ``-l`` names them.
+_LIBRARIES = {
+    "cuda": "amdhip64",
+    "cudart": "amdhip64",
+    "cudart_static": "amdhip64",
+    "cublas": "hipblas",
+    "cublasLt": "hipblaslt",
+    "cufft": "hipfft",
+    "curand": "hiprand",
+    "cusolver": "hipsolver",
+    "cusparse": "hipsparse",
+    "nccl": "rccl",
+    "nvrtc": "hiprtc",
+}
+_NVIDIA_LIBRARY = re.compile(r"cu(?:blas|da|dnn|fft|file|pti|rand|solver|sparse|tensor)|nv|npp|nccl")
+
 
 def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult:
     """Translate a ``setup.py``."""
@@ -53,6 +69,8 @@ def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult
     seen: set[int] = set()
     for sequence in _flag_lists(tree):
         _edit_flags(source, lines, sequence, edits, diagnostics, seen)
+    for name in _library_names(tree):
+        _edit_library(source, lines, name, edits, diagnostics, seen)
     if options.rename:
         edits += _renamed_sources(tree, lines, options)
     if b"CUDAExtension" in source.data:
@@ -105,6 +123,50 @@ def _flag_lists(tree: ast.AST) -> Iterator[list[ast.expr]]:
                 yield (
                     [argument] if isinstance(argument, ast.Constant) else [e for es in _lists_in(argument) for e in es]
                 )
+
+
+def _library_names(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Texts in lists of libraries and of the linker's options: keyword arguments, and variables of such a name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword):
+            named = node.arg or ""
+        elif isinstance(node, ast.Assign | ast.AugAssign):
+            named = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        else:
+            continue
+        if node.value is not None and re.search(
+            r"(?:\A|_)(?:libraries|libs|extra_link_args|link_args|ldflags)\Z", named
+        ):
+            for elements in _lists_in(node.value):
+                yield from (e for e in elements if isinstance(e, ast.Constant) and isinstance(e.value, str))
+
+
+def _edit_library(
+    source: SourceFile,
+    lines: list[int],
+    element: ast.Constant,
+    edits: list[Edit],
+    diagnostics: list[Diagnostic],
+    seen: set[int],
+) -> None:
+    """Name HIP's library for one of CUDA's; report one that has no counterpart."""
+    span = Span(_offset(lines, element, end=False), _offset(lines, element, end=True))
+    if span.start in seen:
+        return
+    seen.add(span.start)
+    given = str(element.value)
+    library = given.removeprefix("-l")
+    hip = _LIBRARIES.get(library)
+    if hip is not None:
+        text = f'"{given[: len(given) - len(library)]}{hip}"'
+        edits.append(Edit(span, text.encode(), RULE, f"{library} is {hip} under ROCm"))
+    elif _NVIDIA_LIBRARY.match(library):
+        diagnostics.append(
+            _diagnostic(
+                source, element.lineno, element.col_offset + 1, REVIEW, Severity.WARNING,
+                f"{given} is a library of CUDA with no known counterpart", given,
+            )
+        )  # fmt: skip
 
 
 def _lists_in(value: ast.expr) -> Iterator[list[ast.expr]]:

@@ -133,6 +133,21 @@ other = ["-lineinfo"]
     assert said == [("HP825", 7, "--maxrregcount=64"), ("HP825", 9, "-lineinfo")]
 
 
+def test_setup_py_links_hips_libraries() -> None:
+    """The names are those of the shared objects that ROCm installs: libhipblas.so and so on."""
+    text = """libraries = ["cublas", 'cublasLt']
+CUDAExtension("x", ["a.cu"], libraries=libraries + ["cufft", "cudnn", "z"], extra_link_args=["-lcurand", "-Wl,-s"])
+"""
+    result = run("setup.py", text)
+    assert (
+        result.output.decode()
+        == """libraries = ["hipblas", "hipblaslt"]
+CUDAExtension("x", ["a.cu"], libraries=libraries + ["hipfft", "cudnn", "z"], extra_link_args=["-lhiprand", "-Wl,-s"])
+"""
+    )
+    assert [(d.id, d.subject, d.line) for d in result.diagnostics if d.severity.needs_person] == [("HP825", "cudnn", 2)]
+
+
 def test_setup_py_that_knows_rocm_is_left() -> None:
     text = "from torch.utils.cpp_extension import CUDAExtension, IS_HIP_EXTENSION\nnvcc_flags = ['-lineinfo']\n"
     result = run("setup.py", text)
