@@ -43,6 +43,13 @@ def _category(id_: str, name: str, pattern: str, next_step: str) -> Category:
 
 # First match wins.
 CATEGORIES = (
+    _category(
+        "HP801",
+        "header of CUDA",
+        r"'((?:cuda(?:_\w+)?|cu(?:blas|fft|rand|solver|sparse|dnn)\w*|device_launch_parameters|mma|nvrtc|nccl)\.h"
+        r"|(?:cub|cooperative_groups|cuda|nv)/[^']+)' file not found",
+        "the file is still CUDA: translate it first, with hipport translate, and build the output",
+    ),
     _category("HP801", "missing header", r"'([^']+)' file not found", "add its folder to [build] include_dirs"),
     _category(
         "HP805",

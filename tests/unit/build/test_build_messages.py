@@ -65,6 +65,24 @@ csrc/a.cu:90:1: note: in instantiation of function template specialization 'z<3>
     assert "/sdk" not in diagnostic.message
 
 
+@pytest.mark.parametrize(
+    "header", ["cuda_runtime.h", "cuda.h", "cuda_fp16.h", "cublas_v2.h", "cub/cub.cuh", "cuda/std/atomic", "mma.h"]
+)
+def test_a_header_of_cuda_means_an_untranslated_file(header: str) -> None:
+    text = f"a.cu:1:10: fatal error: '{header}' file not found\n"
+    (diagnostic,) = to_diagnostics(text, "a.cu", PLAIN)
+    assert (diagnostic.id, diagnostic.subject) == ("HP801", header)
+    assert "hipport translate" in diagnostic.next_step
+
+
+@pytest.mark.parametrize(
+    "header", ["cuda_helpers/x.h", "my/cuda.h", "curve.h", "hip/hip_runtime.h", "cutlass/cutlass.h"]
+)
+def test_another_header_is_looked_for_in_a_folder(header: str) -> None:
+    (diagnostic,) = to_diagnostics(f"a.cu:1:10: fatal error: '{header}' file not found\n", "a.cu", PLAIN)
+    assert (diagnostic.id, "include_dirs" in diagnostic.next_step) == ("HP801", True)
+
+
 def test_the_include_chain_places_an_error_of_a_header() -> None:
     text = """\
 In file included from csrc/a.cu:3:
