@@ -128,9 +128,13 @@ def merged_settings(config: Path | None, given: dict[str, object]) -> Settings:
     """Settings of the project with what the command line gave on top (absent options are None or empty)."""
     from dataclasses import replace
 
-    from hipport.pipeline.settings import load_settings
+    from hipport.pipeline.settings import FILE_NAME, load_settings
 
     settings = load_settings(config)
+    if settings.folder.is_absolute() and (settings.folder / FILE_NAME).is_file():
+        from hipport.build.settings import read_settings
+
+        read_settings(settings.folder)  # a wrong key of [build] is an error here as it is for hipport build
     changes: dict[str, object] = {}
     for name, value in given.items():
         if value is None or value == ():

@@ -149,6 +149,20 @@ def test_translate_diff(hipport: Shell, project: Path) -> None:
     assert not (project / "generated_hip").exists()
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("[build]\nstandard = 'c++17'\n", "[build]"), ("[build.preset.mine]\nflag = ['-g']\n", "[build.preset.mine]")],
+)
+def test_an_unknown_key_of_the_build_table_stops_translate(
+    hipport: Shell, project: Path, text: str, place: str
+) -> None:
+    (project / "hipport.toml").write_text(text)
+    code, _, err = hipport("translate", "src")
+    assert code == 2
+    assert f"hipport.toml: {place} has no key" in err
+    assert not (project / "generated_hip").exists()
+
+
 def test_settings_and_what_wins(hipport: Shell, project: Path) -> None:
     (project / "hipport.toml").write_text('targets = ["gfx1100"]\nout = "hip"\nexclude = ["*.txt"]\n')
     hipport("translate", "src")
