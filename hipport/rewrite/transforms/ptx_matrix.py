@@ -49,7 +49,7 @@ def _ldmatrix(context: Context, modifiers: Modifiers) -> None:
     registers = context.vector(context.operand(1))
     if len(registers) != n_registers:
         raise context.wrong(f"{number} needs {n_registers} registers")
-    values = ", ".join(context.read(register, "b32") for register in registers)
+    values = ", ".join(context.typed(register, "b32") for register in registers)
     context.do(f"hipport::{call}({address}, {{{{{values}}}}})")
 
 

@@ -150,3 +150,9 @@ def test_hopper_and_later_are_recognised(name: str) -> None:
     found = refusal(f'asm("{name} [%0], %1;" :: "r"(a), "r"(b));')
     assert found.id == "HP505"
     assert found.next_step in [advice for _, advice in HOPPER]
+
+
+def test_stmatrix_takes_registers_of_any_32_bit_type() -> None:
+    """An int in the braces of a vector of unsigned does not compile: it would be narrowed."""
+    store = 'asm("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" :: "r"(p), "r"(low | 1), "r"(high))'
+    assert "{{static_cast<unsigned>(low | 1), static_cast<unsigned>(high)}}" in cpp(store)
