@@ -34,6 +34,10 @@ _OTHER_CUDA = re.compile(
     rb"\bnamespace\s+(?:[\w:]+::)?(?:cuda|at|c10|torch)\b|\busing\s+namespace\s+(?:at|c10|torch)\b"
 )
 _ASM = frozenset((b"asm", b"__asm__", b"__asm"))
+# Assembly for AMD GPUs is no PTX: its first instruction shows.
+_AMD_ASM = re.compile(
+    rb'\w+\s*(?:(?:__)?volatile(?:__)?)?\s*\(\s*"(?:\\[nt]|\s)*(?:s|v|ds|buffer|global|flat|scratch)_[a-z]\w*(?:\s|;|\\|")'
+)
 
 
 def residual(
@@ -166,7 +170,7 @@ def _left(name: str, why: str) -> Diagnostic:
 
 
 def _asm(parsed: ParsedFile, start: int, asm_lines: set[int]) -> Diagnostic | None:
-    if parsed.source.place(start).line in asm_lines:
+    if parsed.source.place(start).line in asm_lines or _AMD_ASM.match(parsed.data, start):
         return None
     return Diagnostic(
         INLINE_ASM, Severity.ERROR, "inline PTX is left: it compiles in the front end and fails at code generation",

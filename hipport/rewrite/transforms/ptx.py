@@ -27,6 +27,8 @@ _NOTES = frozenset(("HP508", "HP510"))
 _HOST = re.compile(
     r"%%?(?:[re][abcd]x|[re](?:sp|bp|si|di|flags)|r\d+|xmm\d|ymm\d|x\d+|w\d+)\b|\b(?:cpuid|rdtsc|pause|mfence|yield|xgetbv)\b"
 )
+#: An instruction of AMD GPUs in front: code that was written for them stays.
+_AMD = re.compile(r"\s*(?:s|v|ds|buffer|global|flat|scratch)_[a-z]\w*(?:\s|;|$)")
 
 
 def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Finding]:
@@ -47,7 +49,7 @@ def inline_ptx(parsed: ParsedFile, context: Context) -> Iterator[Change | Findin
             if re.match(rb"\w+\s*(?:volatile|__volatile__)?\s*\(", parsed.data[start : start + 60]):
                 yield _left(parsed, context, start, error)
             continue
-        if _is_host(statement):
+        if _is_no_ptx(statement):
             continue
         yield from _translated(parsed, context, start, statement)
 
@@ -142,8 +144,8 @@ def _note(context: Context, start: int, note: Note) -> Finding:
     )
 
 
-def _is_host(statement: AsmStatement) -> bool:
-    return bool(_HOST.search(statement.text))
+def _is_no_ptx(statement: AsmStatement) -> bool:
+    return bool(_HOST.search(statement.text) or _AMD.match(statement.text))
 
 
 def _summary(statement: AsmStatement) -> str:
