@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <tuple>
 #include "launch.h"
 
 using namespace hipemu;
@@ -157,7 +158,17 @@ void Launch::report(const Wave *w, const Inst *i, const char *id, const std::str
     std::lock_guard findings_lock(device->findings_mutex);
     auto found = seen.find(key);
     if (found != seen.end()) {
-        if (found->second < device->findings.size()) ++device->findings[found->second].occurrences;
+        if (found->second < device->findings.size()) {
+            Finding &first = device->findings[found->second];
+            ++first.occurrences;
+            // Threads arrive in any order: the place that is named is the first in the order of the grid.
+            if (w && w->group && std::make_tuple(w->group->id[2], w->group->id[1], w->group->id[0], w->index) <
+                                     std::make_tuple(first.workgroup[2], first.workgroup[1], first.workgroup[0], first.wave)) {
+                const auto occurrences = first.occurrences;
+                first = describe(w, i, id, message, lane, address);
+                first.occurrences = occurrences;
+            }
+        }
         return;
     }
     if (kept >= (options.max_findings ? options.max_findings : 64)) {

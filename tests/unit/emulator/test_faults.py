@@ -219,3 +219,14 @@ def test_wild_access_without_checks_ends_the_launch_only(compile_kernel: Compile
     assert result.error is not None
     assert "0x1234567800" in str(result.error)
     assert module.launch("store_inside", 1, 64, [np.zeros(64, np.float32), np.int32(64)]).findings == ()
+
+
+def test_finding_names_the_first_workgroup_whatever_the_threads(assembly: str) -> None:
+    """Workgroups 3 to 39 store outside the array; threads run them in any order."""
+    target = load_text(assembly).device.target.name
+    image, small = assemble(target, assembly), np.zeros(200, np.float32)
+    for threads in (1, 2, 5):
+        device = Device(target, Options(checks=Checks.ALL, threads=threads))
+        result = device.load(image).try_launch("store_past_end", 40, 64, [small, np.int32(200)])
+        places = {(finding.workgroup, finding.wave) for finding in result.findings if finding.id == "HP850"}
+        assert places == {((3, 0, 0), 0)}, threads
