@@ -263,6 +263,29 @@ void lane_definedness(Wave &w, const Inst *i) { // vector opcodes without a lane
     }
 }
 
+// A result of WMMA depends on its row of A and its column of B, both held by the two lanes of equal number in each half of
+// the wavefront (RDNA3 and RDNA4 ISA manuals, WMMA layouts). Packed and sparse results: all or nothing.
+void wmma_definedness(Wave &w, const Inst *i) {
+    Shadow &s = *w.shadow;
+    u64 a = defined_lanes(w, i->o[1]), b = defined_lanes(w, i->o[2]);
+    if (!w.wave32 || i->o[0].width != 8 || strstr(i->op->name, "swmmac")) {
+        u64 d = a & b & defined_lanes(w, i->o[3]);
+        set_lanes(w, i->o[0], d == ~0ull || (w.wave32 && u32(d) == ~0u) ? ~0ull : 0, ~0ull);
+        return;
+    }
+    u32 rows = u32(~a) | u32(~a) >> 16, columns = (u32(~b) | u32(~b) >> 16) & 0xffff;
+    bool halves = w.group->target->generation == Generation::gfx12; // rows 8 to 15 in the upper half, else the odd ones
+    u64 result[8];
+    for (u32 r = 0; r < 8; ++r) {
+        result[r] = i->o[3].kind == Kind::vgpr ? s.defined[i->o[3].index + r] : defined_lanes(w, i->o[3]);
+        for (u32 half = 0; half < 2; ++half) {
+            u32 row = halves ? r + 8 * half : 2 * r + half;
+            result[r] &= ~(u64(rows >> row & 1 ? 0xffff : columns) << 16 * half);
+        }
+    }
+    for (u32 r = 0; r < 8; ++r) s.defined[i->o[0].index + r] = result[r] & ~s.exec_undefined;
+}
+
 void definedness(Wave &w, const Inst *i) {
     const Op *op = i->op;
     if (!op) {
@@ -287,10 +310,7 @@ void definedness(Wave &w, const Inst *i) {
     case Unit::salu: scalar_definedness(w, i); break;
     case Unit::matrix:
         if (op->shape != Shape::wmma) matrix_definedness(i, w.shadow->defined);
-        else {
-            u64 d = defined_lanes(w, i->o[1]) & defined_lanes(w, i->o[2]) & defined_lanes(w, i->o[3]);
-            set_lanes(w, i->o[0], d == ~0ull || (w.wave32 && u32(d) == ~0u) ? ~0ull : 0, ~0ull);
-        }
+        else wmma_definedness(w, i);
         break;
     case Unit::smem: case Unit::lds: case Unit::memory: memory_definedness(w, i); break;
     case Unit::control: {
@@ -360,6 +380,19 @@ void report_used_too_early(Wave &w, const Inst *i, u32 r) {
     report(w, i, "HP857", "register " + name + " is used before the wait for the load that fills it", 0, r >= kScalarRegister ? r - kScalarRegister : r);
 }
 
+// A load into a register that only loads of the same kind are still to fill: they return in order, so the last one wins, and
+// the second half of a register (d16_hi) may follow the first without a wait (LLVM AMDGPU, memory counters).
+bool arrives_in_order(const Wave &w, const Inst *i, u32 r) {
+    const Op *op = i->op;
+    if (!op || (op->unit != Unit::memory && op->unit != Unit::lds) || op->name[0] == 'f' || op->shape == Shape::image) return false;
+    if (!writes_register(i) || i->o[0].kind != Kind::vgpr || r < i->o[0].index || r >= i->o[0].index + i->o[0].width) return false;
+    for (int k = 1; k < i->n; ++k)
+        if (i->o[k].kind == Kind::vgpr && r >= i->o[k].index && r < i->o[k].index + i->o[k].width) return false; // an address or data
+    u32 same = 0;
+    for (const Pending &p : w.shadow->pending[op->unit == Unit::memory ? kVm : kLgkm]) same += !p.scalar && r >= p.first && r < u32(p.first) + p.count;
+    return same == w.shadow->busy[r];
+}
+
 void check_registers_arrived(Wave &w, const Inst *i) {
     Shadow &s = *w.shadow;
     const CheckPlan &p = *i->plan;
@@ -367,7 +400,7 @@ void check_registers_arrived(Wave &w, const Inst *i) {
     for (u32 k = 0; k < p.n_registers; ++k) any |= s.busy[p.registers[k]];
     if (__builtin_expect(any != 0, 0))
         for (u32 k = 0; k < p.n_registers; ++k)
-            if (s.busy[p.registers[k]]) return report_used_too_early(w, i, p.registers[k]);
+            if (s.busy[p.registers[k]] && !arrives_in_order(w, i, p.registers[k])) return report_used_too_early(w, i, p.registers[k]);
     if (i->op && i->op->shape == Shape::image)
         for (u32 k = 0; k < i->c; ++k)
             if (s.busy[i->dpp[k]]) return report_used_too_early(w, i, i->dpp[k]);

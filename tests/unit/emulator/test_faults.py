@@ -230,3 +230,20 @@ def test_finding_names_the_first_workgroup_whatever_the_threads(assembly: str) -
         result = device.load(image).try_launch("store_past_end", 40, 64, [small, np.int32(200)])
         places = {(finding.workgroup, finding.wave) for finding in result.findings if finding.id == "HP850"}
         assert places == {((3, 0, 0), 0)}, threads
+
+
+@pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
+@pytest.mark.parametrize("missing", [0, 5, 8, 15])
+def test_row_of_a_matrix_that_was_never_written(compile_kernel: Compile, target: str, missing: int) -> None:
+    """Only its own row of the product is not initialised: what leaves that row alone raises no alarm."""
+    image = compile_kernel(SOURCE.with_name("wmma_rows.hip"), target, "-O2")
+    ones, out = np.ones((16, 16), np.float16), np.zeros((16, 16), np.float32)
+
+    def found(skipped: int) -> set[str]:
+        result = load(image, target).try_launch("product", 1, 32, [ones, out, np.int32(missing), np.int32(skipped)])
+        return {finding.id for finding in result.findings}
+
+    assert found(missing) == set()
+    rows = np.arange(16)
+    assert (out[rows != missing] == 16.0 * rows[rows != missing, None]).all()
+    assert found(-1) == found((missing + 1) % 16) == {"HP854"}
