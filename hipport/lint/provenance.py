@@ -15,7 +15,18 @@ from tree_sitter import Node
 from hipport.lint.finding import Step
 from hipport.lint.project import Definition, Function, Project, declared_name
 from hipport.lint.templates import after_template, template_arguments, template_bound, template_of, templated_name
-from hipport.lint.values import UNKNOWN, Role, Value, arithmetic, flags, join, means_warp, step_at, warp_part
+from hipport.lint.values import (
+    UNKNOWN,
+    Role,
+    Value,
+    arithmetic,
+    flags,
+    is_wide_one,
+    join,
+    means_warp,
+    step_at,
+    warp_part,
+)
 from hipport.syntax import ParsedFile
 from hipport.syntax.arguments import call_arguments
 
@@ -340,6 +351,8 @@ class Provenance:
             made = warp_part(sign, left.role, right) if means_warp(right) else None
             if made is not None:
                 return replace(origin, role=made, trace=here)
+            if left.role is Role.THREAD and right.number is not None and right.number > 0 and sign in (b"%", b"&"):
+                return replace(origin, highest=right.number - (sign == b"%"), trace=here)
         if left.role is Role.THREAD and right.role is Role.UNKNOWN and sign in (b"/", b"%"):
             divisor = node.child_by_field_name("right")
             if divisor is not None and re.search(rb"(?i)warp_?size|per_?warp", function.source(divisor)):
@@ -351,7 +364,7 @@ class Provenance:
         if sign in (b"+", b"-") and left.role is Role.BLOCK and right.role is Role.NUMBER:
             return replace(origin, role=Role.BLOCK, trace=trace)
         if sign == b"<<" and left.number == 1 and right.role is Role.LANE:
-            wide = bool(re.search(rb"(?i)1u?ll?u?|\b64", function.source(node.child_by_field_name("left") or node)))
+            wide = is_wide_one(function.source(node.child_by_field_name("left") or node))
             return replace(origin, role=Role.LANE_BIT, wide=wide, trace=here)
         if Role.LANE_BIT in (left.role, right.role) and sign in (b"-", b"&", b"|"):
             role = Role.MASK if Role.MASK in (left.role, right.role) else Role.LANE_BIT

@@ -70,7 +70,16 @@ def _array(site: Site, declaration: Node, declarator: Node, *, shared: bool) -> 
         if index is None or index.role is not Role.WARP:
             continue
         trace = (*trace, *index.trace, site.provenance.step(site.function, subscript))
-        if index.wavefront or index.by_target:
+        if (index.wavefront or index.by_target) and _reads_all(site, name):
+            yield site.finding(
+                "HP224",
+                Verdict.UNKNOWN,
+                declarator,
+                "wavefronts of 64 write half of the entries, and no number of wavefronts bounds who reads them",
+                "read entries below blockDim.x / warpSize only",
+                trace,
+            )
+        elif index.wavefront or index.by_target:
             yield site.finding(
                 "HP224", Verdict.SAFE, declarator, "one entry per warp: a wavefront of 64 needs half of them", "", trace
             )
@@ -93,6 +102,28 @@ def _array(site: Site, declaration: Node, declarator: Node, *, shared: bool) -> 
                 trace,
             )
         return
+
+
+def _reads_all(site: Site, name: bytes) -> bool:
+    """Threads read an array by their number or lane, did not fill it so, and no number of wavefronts bounds them."""
+    if any(v.role is Role.WARPS and (v.wavefront or v.by_target) for _, v in site.numbers):
+        return False
+    reads = False
+    for subscript in site.function.walk("subscript_expression"):
+        base = subscript.child_by_field_name("argument")
+        index = _index(site, subscript)
+        if base is None or site.function.source(base) != name or index is None:
+            continue
+        if index.role in (Role.THREAD, Role.LANE):
+            above = subscript.parent
+            if (
+                above is not None
+                and above.type == "assignment_expression"
+                and above.child_by_field_name("left") == subscript
+            ):
+                return False
+            reads = True
+    return reads
 
 
 def _index(site: Site, subscript: Node) -> Value | None:

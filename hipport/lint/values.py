@@ -96,6 +96,11 @@ def warp_part(sign: bytes, role: Role, right: Value) -> Role | None:
     return None
 
 
+def is_wide_one(text: bytes) -> bool:
+    """The 1 of ``1 << lane`` has 64 bits."""
+    return bool(re.search(rb"(?i)1u?ll?u?|\b64", text))
+
+
 def means_warp(size: Value) -> bool:
     """A divisor that may be the size of a warp: written out, warpSize, or a constant named after warps."""
     if size.wavefront or size.by_target:

@@ -12,7 +12,7 @@ from hipport.lint.project import WARP_ASM
 from hipport.lint.provenance import call_nodes, callee
 from hipport.lint.shuffles import SHUFFLE
 from hipport.lint.site import Site
-from hipport.lint.values import Role
+from hipport.lint.values import Role, is_wide_one
 
 _MASKS = re.compile(rb"(?:hipport::)?_*(?:ballot|activemask|match_any|match_all)(?:_sync)?\Z")
 _FLAGS = re.compile(rb"(?:hipport::)?_*(?:any|all|uni|reduce_(?:add|min|max|and|or|xor))(?:_sync)?\Z")
@@ -223,7 +223,21 @@ def _shifts(site: Site) -> Iterator[Finding]:
             continue
         value = site.value(node)
         left = node.child_by_field_name("left")
-        if value.role is not Role.LANE_BIT or left is None or site.value(left).number != 1:
+        if left is None or site.value(left).number != 1:
+            continue
+        by = site.value(node.child_by_field_name("right"))
+        if by.role is Role.UNKNOWN and by.highest is not None and 32 <= by.highest < 64:
+            if not is_wide_one(site.function.source(left)):
+                yield site.finding(
+                    "HP223",
+                    Verdict.WRONG,
+                    node,
+                    f"the number of the lane reaches {by.highest}: the shift of a 32-bit one is undefined",
+                    "write 1ull << lane",
+                    by.trace,
+                )
+            continue
+        if value.role is not Role.LANE_BIT:
             continue
         if value.wide:
             yield site.finding("HP223", Verdict.SAFE, node, "64 bits hold the bit of any lane", "", value.trace)

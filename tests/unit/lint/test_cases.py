@@ -26,6 +26,62 @@ def verdicts(text: str, path: str = "a.cu") -> set[tuple[str, Verdict]]:
 # name, text, what must be found (and nothing else)
 CASES = [
     (
+        "lane of 64 by a literal, HIP: a 32-bit one is shifted too far",
+        HIP
+        + """__device__ int rank(unsigned long long m) {
+          int lane = threadIdx.x % 64;
+          return __popcll(__ballot(m & 1) & ((1u << lane) - 1));
+        }""",
+        {("HP222", SAFE), ("HP223", WRONG)},
+    ),
+    (
+        "near: a 64-bit one",
+        HIP
+        + """__device__ int rank(unsigned long long m) {
+          int lane = threadIdx.x & 63;
+          return __popcll(__ballot(m & 1) & ((1ull << lane) - 1));
+        }""",
+        {("HP222", SAFE)},
+    ),
+    (
+        "entries by wavefront, read by thread without a bound",
+        HIP
+        + """__global__ void sum(float* out, float v) {
+          __shared__ float s[1024 / 32];
+          v += __shfl_xor(v, 1);
+          s[threadIdx.x / warpSize] = v;
+          __syncthreads();
+          if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x];
+        }""",
+        {("HP220", SAFE), ("HP221", SAFE), ("HP224", UNKNOWN)},
+    ),
+    (
+        "near: read below the number of wavefronts",
+        HIP
+        + """__global__ void sum(float* out, float v) {
+          __shared__ float s[1024 / 32];
+          v += __shfl_xor(v, 1);
+          s[threadIdx.x / warpSize] = v;
+          __syncthreads();
+          if (threadIdx.x < blockDim.x / warpSize) out[threadIdx.x] = s[threadIdx.x];
+        }""",
+        {("HP220", SAFE), ("HP221", SAFE), ("HP224", SAFE)},
+    ),
+    (
+        "near: filled by thread before",
+        HIP
+        + """__global__ void sum(float* out, float v) {
+          __shared__ float s[1024 / 32];
+          if (threadIdx.x < 32) s[threadIdx.x] = 0;
+          __syncthreads();
+          v += __shfl_xor(v, 1);
+          s[threadIdx.x / warpSize] = v;
+          __syncthreads();
+          if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x];
+        }""",
+        {("HP220", SAFE), ("HP221", SAFE), ("HP224", SAFE)},
+    ),
+    (
         "1 mask of 32 bits, CUDA: xor 1 stays inside",
         "__device__ int pair_sum(int v) { return v + __shfl_xor_sync(0xffffffff, v, 1); }",
         {("HP220", SAFE)},
