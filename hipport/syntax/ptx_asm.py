@@ -87,6 +87,7 @@ _RAW = re.compile(rb'(?:u8|[uUL])?R"([^()\\\s"]{0,16})\((.*?)\)\1"', re.DOTALL)
 _WORD = re.compile(rb"[A-Za-z_$][\w$]*")
 _QUALIFIERS = {b"volatile", b"__volatile__", b"__volatile", b"inline", b"__inline__", b"goto"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "v": "\v", "f": "\f", "a": "\a", "b": "\b", "0": "\0"}
+_CONDITIONAL = re.compile(rb"#[ \t]*(?:if|ifdef|ifndef|elif|else|endif)\b")
 _OPEN, _CLOSE = b"([{", b")]}"
 
 
@@ -200,6 +201,8 @@ class _AsmParser:
                 self._at = end
                 found = True
                 continue
+            if _CONDITIONAL.match(self._data, self._at):
+                raise AsmSyntaxError(f"{what} differs between preprocessor branches inside the statement", self._at)
             if self._data[self._at : self._at + 1] == b"#":
                 raise AsmSyntaxError(f"{what} is built from a macro parameter", self._at)
             break

@@ -241,6 +241,12 @@ def test_macros_that_are_no_text(use: str) -> None:
         asm(f'asm({use} ";");', b"LOOP(x) LOOP(x)", b'TWO(a, b) "t"', b"VALUE(x) (x + 1)")
 
 
+@pytest.mark.parametrize("branch", ["#if A", "#  ifdef A", "#else", "#endif"])
+def test_preprocessor_branches_inside_a_statement(branch: str) -> None:
+    with pytest.raises(AsmSyntaxError, match="differs between preprocessor branches"):
+        asm(f'asm("a;"\n{branch}\n"b;");')
+
+
 def test_continued_lines_in_macros() -> None:
     s = asm('#define X(d) asm volatile("mov.u32 %0, 1;" \\\n   : "=r"(d \\\n + 0))')
     assert s.operands[0].expression == "d   + 0"
