@@ -88,7 +88,8 @@ virtual_environment() { # virtual_environment LOCK...: .venv with exactly these 
   note "installing the packages of $*"
   # --no-deps: the lock files are complete, and say exactly which versions.
   .venv/bin/python -m pip install --disable-pip-version-check --progress-bar off --no-deps "${list[@]}" 2>&1 |
-    grep --line-buffered -E '^ *(Downloading|Successfully installed|ERROR)|No space left' | sed -u 's/^ */    /' | cut -c1-160 ||
+    { grep --line-buffered -E '^ *(Downloading|Successfully installed|ERROR)|No space left' || true; } | # no line: all was there
+    sed -u 's/^ */    /' | cut -c1-160 ||
     fail "pip could not install the packages" "check the network and pip's settings: .venv/bin/python -m pip config list"
   .venv/bin/python -m pip install --disable-pip-version-check -qq --no-deps --no-build-isolation -e . ||
     fail "pip could not install hipport itself" "see pip's message above"
