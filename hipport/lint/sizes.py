@@ -62,12 +62,8 @@ def _array(site: Site, declaration: Node, declarator: Node, *, shared: bool) -> 
     if not shared:
         return
     name = site.function.source(node)
-    for subscript in site.function.walk("subscript_expression"):
-        base = subscript.child_by_field_name("argument")
-        if base is None or site.function.source(base) != name:
-            continue
-        index = _index(site, subscript)
-        if index is None or index.role is not Role.WARP:
+    for subscript, index in _subscripts(site, name):
+        if index.role is not Role.WARP:
             continue
         trace = (*trace, *index.trace, site.provenance.step(site.function, subscript))
         if (index.wavefront or index.by_target) and _reads_all(site, name):
@@ -109,11 +105,7 @@ def _reads_all(site: Site, name: bytes) -> bool:
     if any(v.role is Role.WARPS and (v.wavefront or v.by_target) for _, v in site.numbers):
         return False
     reads = False
-    for subscript in site.function.walk("subscript_expression"):
-        base = subscript.child_by_field_name("argument")
-        index = _index(site, subscript)
-        if base is None or site.function.source(base) != name or index is None:
-            continue
+    for subscript, index in _subscripts(site, name):
         if index.role in (Role.THREAD, Role.LANE):
             above = subscript.parent
             if (
@@ -126,9 +118,12 @@ def _reads_all(site: Site, name: bytes) -> bool:
     return reads
 
 
-def _index(site: Site, subscript: Node) -> Value | None:
-    indices = subscript.child_by_field_name("indices")
-    return site.value(indices.named_children[0]) if indices is not None and indices.named_children else None
+def _subscripts(site: Site, name: bytes) -> Iterator[tuple[Node, Value]]:
+    """Every ``name[index]`` of the function, with the value of its index."""
+    for subscript in site.function.walk("subscript_expression"):
+        base, indices = subscript.child_by_field_name("argument"), subscript.child_by_field_name("indices")
+        if base is not None and site.function.source(base) == name and indices is not None and indices.named_children:
+            yield subscript, site.value(indices.named_children[0])
 
 
 def launches(site: Site) -> Iterator[Finding]:

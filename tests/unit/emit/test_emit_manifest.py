@@ -127,7 +127,7 @@ def test_lines_in_common(before: bytes, after: bytes, n: int) -> None:
     ("text", "found"),
     [
         (b"// SPDX-License-Identifier: MIT\n", ("SPDX-License-Identifier: MIT",)),
-        (b"/* Copyright (c) 2023, Tri Dao. */\n", ("Copyright (c) 2023, Tri Dao.",)),
+        (b"/* Copyright (c) 2023, A. Author. */\n", ("Copyright (c) 2023, A. Author.",)),
         (b"# (C) 1999 X\n# (C) 1999 X\n", ("(C) 1999 X",)),
         ("// © 2020 Ü\n".encode(), ("© 2020 Ü",)),
         (b"int copyright_year; // f(c) 12\n", ()),

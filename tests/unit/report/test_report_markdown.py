@@ -30,10 +30,10 @@ MANIFEST = Manifest(
             "a_file.cu",
             edits=(edit(3), edit(9), edit(5, "a|b", "`c`", safety="unsafe")),
             diagnostics=(finding("HP910", Severity.ERROR, "a_file.cu", 4, count=2),),
-            licence=("Copyright (c) 2023, Tri Dao.",),
+            licence=("Copyright (c) 2023, A. Author.",),
         ),
         record("big.cu", state=FileState.FAILED, diagnostics=(finding("HP933", Severity.WARNING, "big.cu", 0),)),
-        record("edited.cu", state=FileState.UNCHANGED, patch_sha256="x", licence=("Copyright (c) 2023, Tri Dao.",)),
+        record("edited.cu", state=FileState.UNCHANGED, patch_sha256="x", licence=("Copyright (c) 2023, A. Author.",)),
         record("stuck.cu", state=FileState.UNCHANGED, conflict=True),
     ),
     licence_files=("LICENSE",),
@@ -57,7 +57,7 @@ def test_what_a_reviewer_needs_is_there() -> None:
         "- stuck.cu: **not applied, waits for a merge**",
         "- big.cu: could not be analysed",
         "Licence files: LICENSE.",
-        "| Copyright (c) 2023, Tri Dao. | 2 |",
+        "| Copyright (c) 2023, A. Author. | 2 |",
         "| targets | gfx942, gfx1100 |",
     ):
         assert expected in text
