@@ -1,1 +1,0 @@
-"""Cases, references and tolerances for numerical checks."""
