@@ -227,7 +227,7 @@ def test_finding_names_the_first_workgroup_whatever_the_threads(assembly: str) -
     image, out = assemble(target, assembly), np.zeros(64, np.int32)
     for threads in (1, 2, 5):
         device = Device(target, Options(checks=Checks.ALL, threads=threads))
-        done = device.load(image).try_launch(
+        launched = device.load(image).try_launch(
             "lds_load_past_end", 40, 64, [out, np.int32(20)], dynamic_lds_bytes=256
         )
         places = [finding.workgroup for finding in launched.findings if finding.id == "HP852"]
