@@ -244,7 +244,8 @@ def _language_expression(source: SourceFile, text: bytes, span: Span, diagnostic
     new = text.replace(b"COMPILE_LANGUAGE:CUDA", b"COMPILE_LANGUAGE:HIP")
     inner = re.search(rb"COMPILE_LANGUAGE:HIP>+:(.*)>", new, re.DOTALL)
     if inner:
-        new = new[: inner.start(1)] + _hip_options(source, span.start, inner[1], diagnostics) + new[inner.end(1) :]
+        options = _hip_options(source, span.start, inner[1], diagnostics, in_expression=True)
+        new = new[: inner.start(1)] + options + new[inner.end(1) :]
     yield _edit(span, new, "options of the HIP compiler")
 
 
@@ -253,12 +254,15 @@ def _references(text: bytes) -> bytes:
     return _REFERENCE.sub(lambda match: b"${%s}" % _VARIABLES.get(match[1], match[1]), text)
 
 
-def _hip_options(source: SourceFile, at: int, text: bytes, diagnostics: list[Diagnostic]) -> bytes:
+def _hip_options(
+    source: SourceFile, at: int, text: bytes, diagnostics: list[Diagnostic], *, in_expression: bool = False
+) -> bytes:
     """The options in ``text``, quoted or not, for the HIP compiler; an unknown one stays and is reported."""
     quote = b'"' if text.startswith(b'"') else b""
     inner = _references(text[len(quote) : len(text) - len(quote)])
     words = [word for word in re.split(rb"[;\s]+", inner) if word]
     kept: list[bytes] = []
+    several = False
     following = iter(words)
     for word in following:
         option = word.decode("utf-8", "surrogateescape")
@@ -270,11 +274,15 @@ def _hip_options(source: SourceFile, at: int, text: bytes, diagnostics: list[Dia
             name = word.decode("utf-8", "replace")
             diagnostics.append(_review(source, at, f"{name} is an option of nvcc with no known counterpart", name))
             new = option
-        if new:
-            kept.append(new.encode("utf-8", "surrogateescape"))
+        hip = new.encode("utf-8", "surrogateescape").split()
+        several = several or len(hip) > 1
+        kept += hip
     if kept != words:
         blanks = inner[: len(inner) - len(inner.lstrip())], inner[len(inner.rstrip()) :] if kept else b""
-        inner = blanks[0] + (b";" if b";" in inner else b" ").join(kept) + blanks[1]
+        listed = b";" in inner or (in_expression and len(words) == 1)
+        inner = blanks[0] + (b";" if listed else b" ").join(kept) + blanks[1]
+        if several and not in_expression:
+            quote = b'"'  # one option became several: still one argument
     return quote + inner + quote
 
 

@@ -33,9 +33,17 @@ _DROPPED_PATTERN = re.compile(
     r"(?:-gencode|--generate-code)=?.*|arch=compute_\w+,code=\S+|-arch=\S+|--gpu-architecture=\S+|--ptxas-options=.*"
     r"|-Xptxas=?.*|--threads[= ]\S+|-diag-suppress.*|--diag-suppress.*|-Wno-deprecated-gpu-targets|-code=\S+"
 )
+_APPROXIMATE_DIVISION = "-fno-hip-fp32-correctly-rounded-divide-sqrt"
+# nvcc's fast math keeps infinities and NaN (nvcc manual, --use_fast_math); clang's -ffast-math deletes tests for them.
+_FAST_MATH = f"-fgpu-flush-denormals-to-zero {_APPROXIMATE_DIVISION} -fgpu-approx-transcendentals"
 _TRANSLATED = {
-    "--use_fast_math": "-ffast-math",
-    "-use_fast_math": "-ffast-math",
+    "--use_fast_math": _FAST_MATH,
+    "-use_fast_math": _FAST_MATH,
+    "-prec-div=false": _APPROXIMATE_DIVISION,
+    "--prec-div=false": _APPROXIMATE_DIVISION,
+    "-prec-sqrt=false": _APPROXIMATE_DIVISION,
+    "--prec-sqrt=false": _APPROXIMATE_DIVISION,
+    "--ftz=true": "-fgpu-flush-denormals-to-zero",
     "-rdc=true": "-fgpu-rdc",
     "--relocatable-device-code=true": "-fgpu-rdc",
     "-dc": "-fgpu-rdc",
@@ -53,7 +61,10 @@ _HOST_PREFIX = re.compile(r"(?:-Xcompiler|--compiler-options)=?[ ]*")
 
 
 def for_hip(option: str) -> str | None:
-    """The option for the HIP compiler: itself when it is not nvcc's own, ``""`` to drop it, None when unknown."""
+    """The options for the HIP compiler, separated by blanks.
+
+    Itself when it is not nvcc's own, ``""`` to drop it, None when unknown.
+    """
     option = option.strip()
     if option in _TRANSLATED:
         return _TRANSLATED[option]

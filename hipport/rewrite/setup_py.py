@@ -212,7 +212,8 @@ def _edit_flags(
         elif hip == "":
             edits.append(_removal(source, span, option, edits))
         elif hip != option.strip():
-            edits.append(Edit(span, repr(hip).replace("'", '"').encode(), RULE, f"{option} is {hip} for clang"))
+            words = ", ".join(f'"{word}"' for word in hip.split())
+            edits.append(Edit(span, words.encode(), RULE, f"{option} is {hip} for clang"))
 
 
 def _in_list(source: SourceFile, span: Span) -> bool:

@@ -7,6 +7,13 @@ from hipport.rewrite import translate_source
 from hipport.rewrite.nvcc_flags import for_hip
 from hipport.rulebook import EMPTY
 
+# What nvcc's manual says of --use_fast_math, in clang's options. -ffast-math would also assume that no value is infinite.
+FAST_MATH = (
+    "-fgpu-flush-denormals-to-zero",
+    "-fno-hip-fp32-correctly-rounded-divide-sqrt",
+    "-fgpu-approx-transcendentals",
+)
+
 
 def run(path: str, text: str, **options: object) -> FileResult:
     given = TranslateOptions(**options)  # type: ignore[arg-type]
@@ -50,20 +57,23 @@ def cmake(text: str, **options: object) -> str:
         ("target_link_libraries(fa PRIVATE CUDA::cudart)", "target_link_libraries(fa PRIVATE hip::host)"),
         (
             "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;--use_fast_math;-O3>)",
-            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-ffast-math;-O3>)",
+            "target_compile_options(a PRIVATE $<$<COMPILE_LANGUAGE:HIP>:" + ";".join(FAST_MATH) + ";-O3>)",
         ),
         (
             "target_compile_options(a PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:-dc -Xcompiler=-fPIC --use_fast_math> -g)",
-            "target_compile_options(a PUBLIC $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc -fPIC -ffast-math> -g)",
+            "target_compile_options(a PUBLIC $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc -fPIC "
+            + " ".join(FAST_MATH)
+            + "> -g)",
         ),
         (
             "add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CUDA>>:--use_fast_math>)",
-            "add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:HIP>>:-ffast-math>)",
+            "add_compile_options($<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:HIP>>:" + ";".join(FAST_MATH) + ">)",
         ),
         (
             'set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} --use_fast_math -gencode arch=compute_80,code=sm_80 -DN=2")',
-            'set(CMAKE_HIP_FLAGS "${CMAKE_HIP_FLAGS} -ffast-math -DN=2")',
+            'set(CMAKE_HIP_FLAGS "${CMAKE_HIP_FLAGS} ' + " ".join(FAST_MATH) + ' -DN=2")',
         ),
+        ("set(CMAKE_CUDA_FLAGS --use_fast_math)", 'set(CMAKE_HIP_FLAGS "' + " ".join(FAST_MATH) + '")'),
         ('string(APPEND CMAKE_CUDA_FLAGS " --threads 4 -O3")', 'string(APPEND CMAKE_HIP_FLAGS " -O3")'),
         (
             'set(CMAKE_CUDA_FLAGS "-O3   -g" CACHE STRING "nvcc: --use_fast_math" FORCE)',
@@ -121,7 +131,7 @@ def test_setup_py() -> None:
         == """from torch.utils.cpp_extension import CUDAExtension
 setup(ext_modules=[CUDAExtension("x", ["a.cu"], extra_compile_args={"cxx": ["-O3"], "nvcc": [
     "-O3",
-    "-ffast-math",
+    "-fgpu-flush-denormals-to-zero", "-fno-hip-fp32-correctly-rounded-divide-sqrt", "-fgpu-approx-transcendentals",
     "--maxrregcount=64"]})])
 nvcc_flags = ["-DX"]
 nvcc_flags.append("-lineinfo")
@@ -170,7 +180,8 @@ def test_setup_py_that_does_not_parse(data: bytes) -> None:
     [
         ("-O3", "-O3"),
         ("-DX=1", "-DX=1"),
-        ("--use_fast_math", "-ffast-math"),
+        ("--use_fast_math", " ".join(FAST_MATH)),
+        ("--prec-div=false", "-fno-hip-fp32-correctly-rounded-divide-sqrt"),
         ("--expt-extended-lambda", ""),
         ("arch=compute_90a,code=sm_90a", ""),
         ("-Xcompiler -fPIC,-Wall", "-fPIC -Wall"),
