@@ -7,7 +7,7 @@ from hipport.rewrite import translate_source
 from hipport.rewrite.nvcc_flags import for_hip
 from hipport.rulebook import EMPTY
 
-# What nvcc's manual says of --use_fast_math, in clang's options. -ffast-math would also assume that no value is infinite.
+# What --use_fast_math means (nvcc manual), in clang's options. -ffast-math would also assume that nothing is infinite.
 FAST_MATH = (
     "-fgpu-flush-denormals-to-zero",
     "-fno-hip-fp32-correctly-rounded-divide-sqrt",
