@@ -13,7 +13,7 @@ from pathlib import Path
 from hipport.core import ToolchainError
 from hipport.core.files import cache_root, write_atomic
 from hipport.emulator.build import host_compiler, library_path
-from hipport.hiprt.symbols import TABLE, of_major, refused_source, version_script
+from hipport.hiprt.symbols import of_major, refused_source, version_script
 from hipport.sdk import Sdk
 
 NATIVE = Path(__file__).with_name("native")
@@ -66,34 +66,31 @@ def build_runtime(sdk: Sdk) -> RuntimeFolder:
 
 def _objects(sdk: Sdk, compiler: str, major: int) -> Path:
     """Folder of the compiled sources and the version scripts; the emulator's library does not matter for them."""
-    sources = sorted(NATIVE.glob("*.cpp"))
-    inputs = (
-        *sources,
-        *sorted(NATIVE.glob("*.h")),
-        EMULATOR_HEADER,
-        TABLE,
-        Path(__file__),
-        TABLE.with_name("symbols.py"),
-    )
-    identity = _hash(sdk.identity, compiler, *COMPILER_FLAGS, *(path.read_bytes() for path in inputs))
+    files = [*sorted(NATIVE.glob("*.cpp")), *sorted(NATIVE.glob("*.h")), EMULATOR_HEADER]
+    sources = {path.name: path.read_bytes() for path in files}
+    names = [name for name in sources if name.endswith(".cpp") and name != RTC_SOURCE]
+    symbols = of_major(major)
+    sources |= {
+        "all.cpp": "".join(f'#include "{name}"\n' for name in names).encode(),
+        "refused.cpp": refused_source(symbols).encode(),
+        "hip.map": version_script(symbols).encode(),
+        "rtc.map": b"{\n  global:\n    hiprtc*;\n  local:\n    *;\n};\n",
+    }
+    identity = _hash(
+        sdk.identity, compiler, *COMPILER_FLAGS, Path(__file__).read_bytes(),
+        *(part for name, text in sources.items() for part in (name, text)),
+    )  # fmt: skip
     folder = cache_root() / "hiprt" / "objects" / identity
     if not folder.is_dir():
         with _building(folder) as out:
-            symbols = of_major(major)
-            names = [path.name for path in sources if path.name != RTC_SOURCE]
-            (out / "all.cpp").write_text("".join(f'#include "{name}"\n' for name in names))
-            (out / "refused.cpp").write_text(refused_source(symbols))
-            (out / "hip.map").write_text(version_script(symbols))
-            (out / "rtc.map").write_text("{\n  global:\n    hiprtc*;\n  local:\n    *;\n};\n")
-            flags = [*COMPILER_FLAGS, f"-I{NATIVE}", f"-I{EMULATOR_HEADER.parent}"]
+            # A copy of what was hashed: an edit during the build must not end up under the old hash.
+            for name, text in sources.items():
+                (out / name).write_bytes(text)
+            flags = [*COMPILER_FLAGS]
             for include in sdk.include_dirs:
                 flags += ["-isystem", str(include)]
-            for source, name in (
-                (out / "all.cpp", "all.o"),
-                (NATIVE / RTC_SOURCE, "rtc.o"),
-                (out / "refused.cpp", "refused.o"),
-            ):
-                _run([compiler, *flags, "-c", str(source), "-o", str(out / name)])
+            for unit in ("all.cpp", RTC_SOURCE, "refused.cpp"):
+                _run([compiler, *flags, "-c", str(out / unit), "-o", str((out / unit).with_suffix(".o"))])
     return folder
 
 

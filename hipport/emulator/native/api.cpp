@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <algorithm>
 #include <tuple>
 #include "launch.h"
 
@@ -84,6 +85,10 @@ void fill_hidden(const KernelCode &k, const Launch &launch, Device &device, u32 
         else if (what == "none" || what == "default_queue" || what == "completion_action" || what == "printf_buffer") put(a, 0);
         else throw Error(HIPEMU_UNIMPLEMENTED, "hidden argument " + n + " of kernel " + k.name);
     }
+}
+
+bool takes_hidden(const KernelCode &k, std::string_view kind) {
+    return std::any_of(k.arguments.begin(), k.arguments.end(), [&](const Argument &a) { return a.kind == kind; });
 }
 
 } // namespace
@@ -438,37 +443,40 @@ hipemu_status hipemu_launch_kernel(hipemu_kernel *kernel, const hipemu_launch *l
         u64 groups = u64(launch.groups[0]) * launch.groups[1] * launch.groups[2];
         if (launch.cooperative && groups > 4096) return fail(HIPEMU_RESOURCES, "too many blocks for a cooperative launch: " + std::to_string(groups));
 
-        // Kernarg segment, dispatch packet and a queue in one guest allocation.
+        // Kernarg segment, dispatch packet and a queue: outside of the arena, so that no store of a kernel changes them.
         u64 kernarg_bytes = std::max<u64>(k.kernarg_bytes, l->kernarg_bytes);
-        u64 block = device.arena.allocate(kernarg_bytes + 256 + 8192, 256, HIPEMU_MEMORY_MODULE, 0);
-        struct Release {
-            Device &device;
-            u64 at;
-            ~Release() { try { device.arena.release(at); } catch (const Error &) {} }
-        } release{device, block};
-        u8 *kernarg = reinterpret_cast<u8 *>(block);
-        std::memset(kernarg, 0, kernarg_bytes + 256 + 8192);
-        launch.dispatch_packet = block + (kernarg_bytes + 255) / 256 * 256;
-        launch.multigrid = launch.dispatch_packet + 4096 + 64;
+        launch.segment_bytes = (kernarg_bytes + 255) / 256 * 256 + 8192;
+        std::vector<u8> memory(launch.segment_bytes + 256);
+        launch.segment = (u64(memory.data()) + 255) / 256 * 256;
+        launch.dispatch_packet = launch.segment + launch.segment_bytes - 8192;
+        auto put = [](u64 address, auto value) { std::memcpy(reinterpret_cast<u8 *>(address), &value, sizeof value); };
+        // Record of grid synchronisation (device library, cg.cl), which kernels store to: barrier words at 32, workgroups at 40.
+        struct Record {
+            Arena &arena;
+            u64 at = 0;
+            ~Record() { if (at) arena.release(at); }
+        } record{device.arena};
+        launch.multigrid = l->multigrid_sync_arg;
+        if (!launch.multigrid && takes_hidden(k, "hidden_multigrid_sync_arg")) {
+            launch.multigrid = record.at = device.arena.allocate(256, 256, HIPEMU_MEMORY_MODULE, 0);
+            std::memset(reinterpret_cast<u8 *>(record.at), 0, 256);
+            put(record.at + 12, u32(1));
+            put(record.at + 24, u64(launch.grid[0]) * launch.grid[1] * launch.grid[2]);
+            put(record.at + 40, u32(groups));
+        }
+        u8 *kernarg = reinterpret_cast<u8 *>(launch.segment);
         if (l->kernarg_bytes) std::memcpy(kernarg, l->kernarg, l->kernarg_bytes);
-        // Record of grid synchronisation (device library, cg.cl): barrier words at 32, workgroups at 40.
-        auto record = [&](u32 offset, auto value) { std::memcpy(reinterpret_cast<u8 *>(launch.multigrid) + offset, &value, sizeof value); };
-        record(12, u32(1));
-        record(24, u64(launch.grid[0]) * launch.grid[1] * launch.grid[2]);
-        record(40, u32(groups));
-        if (l->multigrid_sync_arg) launch.multigrid = l->multigrid_sync_arg;
         fill_hidden(k, launch, device, l->dynamic_lds_bytes, kernarg);
         launch.kernarg = kernarg;
-        u8 *packet = reinterpret_cast<u8 *>(launch.dispatch_packet);
-        auto put = [&](u32 offset, auto value) { std::memcpy(packet + offset, &value, sizeof value); };
-        put(0, u16(2));
-        put(2, u16(3));
-        for (int d = 0; d < 3; ++d) { put(4 + 2 * d, u16(launch.block[d])); put(12 + 4 * d, launch.grid[d]); }
-        put(24, launch.scratch_bytes);
-        put(28, launch.lds_bytes);
-        put(40, u64(kernarg));
-        put(64 + 0x40, u32(kSharedBase >> 32));  // amd_queue_t: group and private aperture
-        put(64 + 0x44, u32(kPrivateBase >> 32));
+        const u64 packet = launch.dispatch_packet, queue = packet + 64;
+        put(packet, u16(2));
+        put(packet + 2, u16(3));
+        for (u32 d = 0; d < 3; ++d) { put(packet + 4 + 2 * d, u16(launch.block[d])); put(packet + 12 + 4 * d, launch.grid[d]); }
+        put(packet + 24, launch.scratch_bytes);
+        put(packet + 28, launch.lds_bytes);
+        put(packet + 40, launch.segment);
+        put(queue + 0x40, u32(kSharedBase >> 32)); // amd_queue_t: group and private aperture
+        put(queue + 0x44, u32(kPrivateBase >> 32));
         u64 first = device.findings.size();
         run_launch(launch);
         device.hostcall.service();

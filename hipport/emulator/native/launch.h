@@ -91,6 +91,7 @@ struct Launch {
     u32 lds_bytes = 0, scratch_bytes = 0; // scratch per lane
     const u8 *kernarg = nullptr;
     u64 dispatch_packet = 0, multigrid = 0;
+    u64 segment = 0, segment_bytes = 0; // arguments, dispatch packet, queue: kernels may only read them
     u32 threads_per_group = 0, waves_per_group = 0;
     std::atomic<bool> stop{false};
     std::atomic<u64> instructions{0};
@@ -104,6 +105,8 @@ struct Launch {
     u64 dropped = 0, kept = 0;
     std::map<std::pair<std::string, u64>, size_t> seen; // (id, pc) -> finding index
     Statistics statistics;
+
+    bool in_segment(u64 address, u64 bytes) const { return address - segment < segment_bytes && bytes <= segment_bytes - (address - segment); }
 
     // Adds a finding (or counts it); `fatal` ends the launch with `status`.
     void report(const Wave *w, const Inst *i, const char *id, const std::string &message, int lane, u64 address,

@@ -13,11 +13,13 @@ std::string hex(u64 x) {
     return text;
 }
 
-// A global address outside of the arena: registered host memory, or the end of the launch.
+// A global address outside of the arena: the launch's arguments, registered host memory, or the end of the launch.
 u8 *outside(Wave &w, u64 address, u32 bytes, int lane, bool store) {
-    if (w.group->launch && w.group->launch->device->arena.registered(address, bytes)) return reinterpret_cast<u8 *>(address);
+    const Launch *launch = w.group->launch;
+    bool arguments = launch && launch->in_segment(address, bytes);
+    if (arguments ? !store : launch && launch->device->arena.registered(address, bytes)) return reinterpret_cast<u8 *>(address);
     fault(HIPEMU_MEMORY_FAULT, "HP862",
-          std::string(store ? "store to " : "load from ") + hex(address) + ", which is no guest memory", lane, address);
+          std::string(store ? "store to " : "load from ") + hex(address) + (arguments ? ", which holds arguments of the launch: kernels may only read them" : ", which is no guest memory"), lane, address);
 }
 
 [[gnu::noinline]] void resolve_slow(Wave &w, const Inst *i, Space space, const u64 *address, u32 bytes, bool store, Access &a) {

@@ -303,6 +303,15 @@ hipError_t query(Result* out, hipTextureObject_t object, Result ImageObject::*me
 
 // ---- the driver's descriptions -----------------------------------------------------------------------------------------
 
+// Both descriptions have the same fields; the channels differ.
+template <class From, class To>
+void copy_plane(const From& from, To* to) {
+  to->devPtr = from.devPtr;
+  to->width = from.width;
+  to->height = from.height;
+  to->pitchInBytes = from.pitchInBytes;
+}
+
 bool runtime_form(const HIP_RESOURCE_DESC& from, hipResourceDesc* to) {
   *to = {};
   switch (from.resType) {
@@ -321,10 +330,7 @@ bool runtime_form(const HIP_RESOURCE_DESC& from, hipResourceDesc* to) {
       return describe(from.res.linear.format, from.res.linear.numChannels, &to->res.linear.desc);
     case HIP_RESOURCE_TYPE_PITCH2D:
       to->resType = hipResourceTypePitch2D;
-      to->res.pitch2D.devPtr = from.res.pitch2D.devPtr;
-      to->res.pitch2D.width = from.res.pitch2D.width;
-      to->res.pitch2D.height = from.res.pitch2D.height;
-      to->res.pitch2D.pitchInBytes = from.res.pitch2D.pitchInBytes;
+      copy_plane(from.res.pitch2D, &to->res.pitch2D);
       return describe(from.res.pitch2D.format, from.res.pitch2D.numChannels, &to->res.pitch2D.desc);
   }
   return false;
@@ -344,10 +350,7 @@ bool driver_form(const hipResourceDesc& from, HIP_RESOURCE_DESC* to) {
       return describe(from.res.linear.desc, &to->res.linear.format, &to->res.linear.numChannels);
     case hipResourceTypePitch2D:
       to->resType = HIP_RESOURCE_TYPE_PITCH2D;
-      to->res.pitch2D.devPtr = from.res.pitch2D.devPtr;
-      to->res.pitch2D.width = from.res.pitch2D.width;
-      to->res.pitch2D.height = from.res.pitch2D.height;
-      to->res.pitch2D.pitchInBytes = from.res.pitch2D.pitchInBytes;
+      copy_plane(from.res.pitch2D, &to->res.pitch2D);
       return describe(from.res.pitch2D.desc, &to->res.pitch2D.format, &to->res.pitch2D.numChannels);
     default: return false;
   }

@@ -190,3 +190,31 @@ extern "C" __global__ void needs_waits(const int *in, int *out, const int *more)
     __syncthreads();
     out[threadIdx.x] = s[255 - threadIdx.x] + more[0];
 }
+
+// The first workgroup stores to every dword of half a megabyte behind the array: other allocations, code, nothing.
+extern "C" __global__ void stores_everywhere(int *out, int n) {
+    if (blockIdx.x == 0)
+        for (int k = n + threadIdx.x; k < 1 << 17; k += blockDim.x) out[k] = -1; // FAULT HP850
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = i;
+}
+
+// The compiler must not know what the address is of: arguments are constants to it.
+template <class T> __device__ int *behind(T *pointer) {
+    auto address = (unsigned long)pointer;
+    asm volatile("" : "+v"(address));
+    return (int *)address;
+}
+extern "C" __global__ void store_to_arguments(int *out) {
+    behind(__builtin_amdgcn_kernarg_segment_ptr())[threadIdx.x & 1] = 0; // FAULT HP862
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+extern "C" __global__ void store_to_packet(int *out) {
+    behind(__builtin_amdgcn_dispatch_ptr())[threadIdx.x & 1] = 0; // FAULT HP862
+    out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}
+extern "C" __global__ void loads_of_arguments(int *out, int n) { // by pointer: what a dynamic index into them becomes
+    int *arguments = behind(__builtin_amdgcn_kernarg_segment_ptr()), *packet = behind(__builtin_amdgcn_dispatch_ptr());
+    out[2 * threadIdx.x] = arguments[threadIdx.x % 3]; // both halves of out, then n
+    out[2 * threadIdx.x + 1] = packet[3 + threadIdx.x % 3] + n; // work-items of the grid
+}

@@ -47,8 +47,10 @@ def launch(module: Module, kernel: str) -> LaunchResult:
             return module.try_launch(kernel, 4, 64, [small, np.int32(200)])
         case "load_before_start":
             return module.try_launch(kernel, 1, 64, [small, small.copy()])
-        case "wild_store" | "traps":
+        case "wild_store" | "traps" | "store_to_arguments" | "store_to_packet":
             return module.try_launch(kernel, 1, 64, [small])
+        case "stores_everywhere":
+            return module.try_launch(kernel, 4, 64, [out, np.int32(200)])
         case "uninitialised_register":
             return module.try_launch(kernel, 1, 64, [out, np.int32(0)])
         case "lds_past_end" | "lds_load_past_end":
@@ -92,6 +94,9 @@ def marked_lines(kernel: str, rule: str) -> set[int]:
         ("divergent_barrier", "HP856"),
         ("traps", "HP861"),
         ("wild_store", "HP862"),
+        ("stores_everywhere", "HP850"),
+        ("store_to_arguments", "HP862"),
+        ("store_to_packet", "HP862"),
     ],
 )
 def test_fault_is_found(module: Module, kernel: str, rule: str) -> None:
@@ -221,17 +226,43 @@ def test_wild_access_without_checks_ends_the_launch_only(compile_kernel: Compile
     assert module.launch("store_inside", 1, 64, [np.zeros(64, np.float32), np.int32(64)]).findings == ()
 
 
-def test_finding_names_the_first_workgroup_whatever_the_threads(assembly: str) -> None:
-    """All of 40 workgroups load past their LDS, which changes no memory; threads run them in any order."""
+def test_stray_stores_reach_no_other_workgroup(assembly: str) -> None:
+    """Not even through their arguments: what the first of 40 workgroups stores everywhere changes nothing."""
     target = load_text(assembly).device.target.name
-    image, out = assemble(target, assembly), np.zeros(64, np.int32)
+    image = assemble(target, assembly)
+    for checks in (Checks.ALL, Checks.BOUNDS):
+        out = np.zeros(2500, np.int32)
+        device = Device(target, Options(checks=checks, threads=1))  # in order: it runs before all others
+        result = device.load(image).try_launch("stores_everywhere", 40, 64, [out, np.int32(2500)])
+        assert result.error is None
+        assert {finding.id for finding in result.findings} == {"HP850"}
+        assert np.array_equal(out, np.arange(2500)), checks
+
+
+@pytest.mark.parametrize("checks", [Checks.ALL, Checks.NONE])
+def test_arguments_can_be_read_and_not_written(assembly: str, checks: Checks) -> None:
+    target = load_text(assembly).device.target.name
+    device = Device(target, Options(checks=checks))
+    module, out = device.load(assemble(target, assembly)), device.upload(np.zeros(128, np.int32))
+    assert module.launch("loads_of_arguments", 1, 64, [out, np.int32(7)]).findings == ()
+    arguments = [out.address & 0xFFFFFFFF, out.address >> 32, 7]
+    got = out.download(np.int32).reshape(64, 2)
+    assert np.array_equal(got[:, 0], np.array(arguments, np.uint32).view(np.int32)[np.arange(64) % 3])
+    assert np.array_equal(got[:, 1], np.array([64 + 7, 1 + 7, 1 + 7])[np.arange(64) % 3])
+    for kernel in ("store_to_arguments", "store_to_packet"):
+        refused = module.try_launch(kernel, 1, 64, [out])
+        assert "arguments of the launch" in str(refused.error)
+
+
+def test_finding_names_the_first_workgroup_whatever_the_threads(assembly: str) -> None:
+    """Workgroups 3 to 39 store outside the array; threads run them in any order."""
+    target = load_text(assembly).device.target.name
+    image, small = assemble(target, assembly), np.zeros(200, np.float32)
     for threads in (1, 2, 5):
         device = Device(target, Options(checks=Checks.ALL, threads=threads))
-        launched = device.load(image).try_launch(
-            "lds_load_past_end", 40, 64, [out, np.int32(20)], dynamic_lds_bytes=256
-        )
-        places = [finding.workgroup for finding in launched.findings if finding.id == "HP852"]
-        assert places == [(0, 0, 0)], threads
+        result = device.load(image).try_launch("store_past_end", 40, 64, [small, np.int32(200)])
+        places = {(finding.workgroup, finding.wave) for finding in result.findings if finding.id == "HP850"}
+        assert places == {((3, 0, 0), 0)}, threads
 
 
 @pytest.mark.parametrize("target", ["gfx1100", "gfx1201"])
