@@ -97,5 +97,5 @@ def translate_source(
     if name == "CMakeLists.txt" or suffix == ".cmake":
         return translate_cmake(source, options)
     if name == "setup.py":
-        return translate_setup(source, options)
+        return translate_setup(source, rulebook, options, project)
     return FileResult(source.path, source.path, FileState.COPIED, source.sha256, source.data)

@@ -1,6 +1,6 @@
 """setup.py: ``CUDAExtension`` builds HIP under a ROCm PyTorch; options meant for nvcc do not.
 
-A file that chooses by itself for ROCm is left.
+A file that chooses by itself for ROCm is left, unless a pack of `hipport.rewrite.transforms.sites` is made for it.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hipport.core import (
     AppliedEdit,
@@ -20,9 +21,13 @@ from hipport.core import (
     Span,
     TranslateOptions,
 )
+from hipport.rewrite.change import Change, Context, Project
 from hipport.rewrite.nvcc_flags import PREFIXES, for_hip
 from hipport.rewrite.renames import output_path
 from hipport.rewrite.resolve import apply
+from hipport.rewrite.transforms import sites
+from hipport.rulebook import Rule, Rulebook
+from hipport.syntax import ParsedFile
 
 RULE = "HP823"
 KNOWS_ROCM = "HP824"
@@ -51,10 +56,19 @@ _LIBRARIES = {
 _NVIDIA_LIBRARY = re.compile(r"cu(?:blas|da|dnn|fft|file|pti|rand|solver|sparse|tensor)|nv|npp|nccl")
 
 
-def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult:
+def translate_setup(
+    source: SourceFile,
+    rulebook: Rulebook,
+    options: TranslateOptions,
+    project: Project = Project(),  # noqa: B008 - frozen
+) -> FileResult:
     """Translate a ``setup.py``."""
     if b"CUDAExtension" not in source.data and b"nvcc" not in source.data:
         return FileResult(source.path, source.path, FileState.COPIED, source.sha256, source.data)
+    for rule in rulebook.rules:
+        wanted = rule.transform == "sites:replace" and project.matches(source.path, rule.files)
+        if wanted and any(anchor.encode() in source.data for anchor in rule.anchors):
+            return _packed(source, rule, rulebook, options, project)
     if _HAND_PORTED.search(source.data):
         note = _diagnostic(source, 1, 1, KNOWS_ROCM, Severity.NOTE, "chooses for ROCm by itself", "setup.py")
         return FileResult(source.path, source.path, FileState.UNCHANGED, source.sha256, source.data, (), (note,))
@@ -81,6 +95,10 @@ def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult
                 "CUDAExtension works under ROCm; its build runs torch's hipify over the sources again", "CUDAExtension",
             )
         )  # fmt: skip
+    return _result(source, edits, diagnostics)
+
+
+def _result(source: SourceFile, edits: list[Edit], diagnostics: list[Diagnostic]) -> FileResult:
     edits.sort(key=lambda edit: edit.span)
     applied = tuple(
         AppliedEdit(e, source.place(e.span.start).line, source.data[e.span.start : e.span.end], 1) for e in edits
@@ -88,6 +106,21 @@ def translate_setup(source: SourceFile, options: TranslateOptions) -> FileResult
     state = FileState.TRANSLATED if edits else FileState.UNCHANGED
     ordered = tuple(sorted(diagnostics, key=lambda d: (d.line, d.column, d.message)))
     return FileResult(source.path, source.path, state, source.sha256, apply(source.data, edits), applied, ordered)
+
+
+def _packed(
+    source: SourceFile, rule: Rule, rulebook: Rulebook, options: TranslateOptions, project: Project
+) -> FileResult:
+    """The file with the places of one pack replaced."""
+    parsed = ParsedFile(source)
+    edits: list[Edit] = []
+    diagnostics: list[Diagnostic] = []
+    for found in sites.replace(parsed, Context(parsed, rule, options, rulebook, project)):
+        if isinstance(found, Change):
+            edits += found.edits
+        else:
+            diagnostics.append(replace(found.diagnostic, path=source.path, line=1, column=1))
+    return _result(source, edits, diagnostics)
 
 
 def _renamed_sources(tree: ast.AST, lines: list[int], options: TranslateOptions) -> Iterator[Edit]:
