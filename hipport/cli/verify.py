@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,31 +12,44 @@ import click
 
 from hipport.cli.output import plural, print_json
 from hipport.core import HipportError
+from hipport.core.files import write_atomic
 
 if TYPE_CHECKING:
+    from hipport.flash import FlashAttention
     from hipport.flash.cases import Case, Outcome
 
 
 @click.command(name="verify")
 @click.argument("tree", required=False, type=click.Path(path_type=Path))
-@click.option("--target", "-t", default="gfx942", show_default=True, metavar="GFX", help="AMD target.")
+@click.option(
+    "--target",
+    "-t",
+    "targets",
+    multiple=True,
+    default=("gfx942",),
+    show_default=True,
+    metavar="GFX",
+    help="AMD target; repeatable.",
+)
 @click.option("--device", type=click.Choice(["emulator", "rocm"]), default="emulator", show_default=True)
 @click.option("--subset", type=click.Choice(["quick", "full"]), default="full", show_default=True, help="Which cases.")
 @click.option("--case", "-k", "patterns", multiple=True, metavar="PATTERN", help="Only cases that match; repeatable.")
 @click.option("--checks", default="all", show_default=True, metavar="LIST", help="The emulator's checks; '' for none.")
 @click.option("--cases", "table", type=click.Path(path_type=Path), metavar="FILE", help="Another table of cases.")
 @click.option("--plan", "plan_only", is_flag=True, help="Print the cases and the kernels they need; run nothing.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 def command(
     tree: Path | None,
-    target: str,
+    targets: tuple[str, ...],
     device: str,
     subset: str,
     patterns: tuple[str, ...],
     checks: str,
     table: Path | None,
     plan_only: bool,
+    report: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -53,52 +66,86 @@ def command(
     \b
       hipport verify --subset quick          what continuous integration runs
       hipport verify -k 'cache_*' --plan     which kernels these cases need
+      hipport verify --report figures.md     a page of all figures
     """
     if importlib.util.find_spec("torch") is None:
         raise HipportError("hipport verify computes its references with PyTorch", 'pip install "hipport[torch]"')
     from hipport.flash import FlashAttention
-    from hipport.flash.cases import TABLE, plan_case, read_cases, run_case
+    from hipport.flash.cases import TABLE, read_cases
+    from hipport.flash.figures import Run, figures_page
+
+    if report and not report.parent.is_dir():
+        raise HipportError(f"{report.parent} is no folder", "name a file in a folder that exists")
+    all_cases = read_cases(table or TABLE)
+    cases = _chosen(all_cases, subset, patterns)
+    ports = [FlashAttention(tree or "generated_hip", name, device, checks=checks) for name in dict.fromkeys(targets)]
+    if plan_only:
+        _print_plans(ports, cases, as_json)
+        return 0
+
+    def show(outcome: Outcome) -> None:
+        if not as_json:
+            _print_outcome(outcome)
+
+    runs = [Run(flash.target, tuple(_run_cases(flash, cases, show, quiet))) for flash in ports]
+    if report:
+        write_atomic(report, figures_page(runs, len(all_cases), device, checks).encode())
+    if as_json:
+        print_json({
+            "device": device,
+            "checks": checks,
+            "runs": [
+                {"target": run.target, "passed": len(run.outcomes) - run.failed, "failed": run.failed,
+                 "cases": [_as_json(outcome) for outcome in run.outcomes]}
+                for run in runs
+            ],
+        })  # fmt: skip
+    else:
+        for run in runs:
+            click.echo(f"{run.target}: {plural(len(run.outcomes), 'case')}, {run.failed} failed")
+    return 1 if any(run.failed for run in runs) else 0
+
+
+def _run_cases(
+    flash: FlashAttention, cases: Sequence[Case], show: Callable[[Outcome], None], quiet: bool
+) -> Iterator[Outcome]:
+    from hipport.flash.cases import plan_case, run_case
     from hipport.flash.kernels import programs_for
     from hipport.hiprt.program import CompileError
 
-    cases = _chosen(read_cases(table or TABLE), subset, patterns)
-    flash = FlashAttention(tree or "generated_hip", target, device, checks=checks)
-    needed = {case.name: plan_case(flash, case) for case in cases}
-    groups = programs_for([kernel for kernels in needed.values() for kernel in kernels])
-    if plan_only:
-        names = {case: [str(kernel) for kernel in kernels] for case, kernels in needed.items()}
-        if as_json:
-            print_json({"target": flash.target, "cases": names, "programs": [list(map(str, g)) for g in groups]})
-        else:
-            for name, kernels in names.items():
-                click.echo(f"{name:28} {' '.join(kernels) or 'no kernel'}")
-            click.echo(
-                f"{plural(len(cases), 'case')}, {plural(sum(map(len, groups)), 'kernel')} "
-                f"in {plural(len(groups), 'program')}"
-            )
-        return 0
-
-    outcomes = []
-    for number, case in enumerate(cases, 1):
+    needed = [plan_case(flash, case) for case in cases]
+    groups = programs_for([kernel for kernels in needed for kernel in kernels])
+    for number, (case, kernels) in enumerate(zip(cases, needed, strict=True), 1):
         if not quiet:
-            click.echo(f"[{number}/{len(cases)}] {case.name}", err=True)
+            click.echo(f"[{number}/{len(cases)}] {flash.target} {case.name}", err=True)
         for group in groups:
-            if set(group) & set(needed[case.name]):
+            if set(group) & set(kernels):
                 with suppress(CompileError):  # the case will say so
                     flash.prepare(group)
         outcome = run_case(flash, case)
-        outcomes.append(outcome)
+        show(outcome)
+        yield outcome
+
+
+def _print_plans(ports: Sequence[FlashAttention], cases: Sequence[Case], as_json: bool) -> None:
+    from hipport.flash.cases import plan_case
+    from hipport.flash.kernels import programs_for
+
+    plans = []
+    for flash in ports:
+        needed = {case.name: plan_case(flash, case) for case in cases}
+        groups = programs_for([kernel for kernels in needed.values() for kernel in kernels])
+        names = {case: [str(kernel) for kernel in kernels] for case, kernels in needed.items()}
+        plans.append({"target": flash.target, "cases": names, "programs": [list(map(str, g)) for g in groups]})
         if not as_json:
-            _print_outcome(outcome)
-    failed = [outcome for outcome in outcomes if not outcome.passed]
+            for name, kernels in names.items():
+                click.echo(f"{name:28} {' '.join(kernels) or 'no kernel'}")
+            click.echo(
+                f"{flash.target}: {plural(len(cases), 'case')}, {plural(sum(map(len, groups)), 'kernel')} "
+                f"in {plural(len(groups), 'program')}"
+            )
     if as_json:
-        print_json({
-            "target": flash.target, "device": flash.device, "checks": checks, "passed": len(outcomes) - len(failed),
-            "failed": len(failed), "cases": [_as_json(outcome) for outcome in outcomes],
-        })  # fmt: skip
-    else:
-        click.echo(f"{flash.target}: {plural(len(outcomes), 'case')}, {len(failed)} failed")
-    return 1 if failed else 0
+        print_json({"runs": plans})
 
 
 def _chosen(cases: Sequence[Case], subset: str, patterns: Sequence[str]) -> list[Case]:

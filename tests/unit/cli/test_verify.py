@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="hipport verify computes its referen
 
 from hipport.cli.main import main  # noqa: E402 - after the skip
 from hipport.flash import FlashAttention  # noqa: E402
+from hipport.flash.cases import read_cases  # noqa: E402
 from hipport.flash.kernels import Instantiation  # noqa: E402
 from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
 from hipport.flash.reference import Options, attention  # noqa: E402
@@ -63,13 +64,15 @@ def test_right_results_pass(verify: Verify) -> None:
     code, out, err = verify("-k", "ragged_gqa", "-k", "causal_no_key_rows")
     assert code == 0, out
     assert "2 cases, 0 failed" in out
-    assert "[2/2] causal_no_key_rows" in err
+    assert "[2/2] gfx942 causal_no_key_rows" in err
 
 
 def test_wrong_results_fail(verify: Verify) -> None:
     code, out, _ = verify("-k", "ragged_gqa", "--json", "--quiet", error=0.1)
     assert code == 1
-    (case,) = json.loads(out)["cases"]
+    (run,) = json.loads(out)["runs"]
+    (case,) = run["cases"]
+    assert (run["target"], run["passed"], run["failed"]) == ("gfx942", 0, 1)
     assert not case["passed"]
     assert case["figures"]["max"]["value"] == pytest.approx(0.1, rel=0.02)
     assert case["figures"]["max"]["bar"] < 0.01
@@ -88,3 +91,33 @@ def test_unknown_case_and_tree_are_bad_input(verify: Verify, tree: Path) -> None
     (tree / "flash_attn/flash_attn_interface.py").unlink()
     code, _, err = verify("-k", "ragged_gqa")
     assert (code, "hipport translate" in err) == (2, True)
+
+
+def test_report_holds_every_figure_of_every_target(verify: Verify, tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    arguments = ("-k", "tiles_3", "-k", "h200_d64_causal", "-t", "gfx942", "-t", "gfx1201", "--report", str(page))
+    assert verify(*arguments)[0] == 0
+    first = page.read_text()
+    assert verify(*arguments)[0] == 0
+    assert page.read_text() == first
+    n = len(read_cases())
+    assert f"| gfx942 | 2 of {n} | 1 | 2 | 0 |" in first
+    assert f"| gfx1201 | 2 of {n} | 1 | 2 | 0 |" in first
+    rows = [[cell.strip() for cell in line.split("|")] for line in first.splitlines() if line.startswith("| tiles_3")]
+    assert [(row[2], row[4], row[6]) for row in rows] == [("full", "", "ok")] * 2  # no relative error without an H200's
+    value, bar = map(float, rows[0][3].split("/"))
+    assert 0 < value < 1e-3 < bar < 2e-3  # the fake kernels round to fp16, outputs are below 2
+    assert str(tmp_path) not in first
+
+
+def test_report_of_failures(verify: Verify, tmp_path: Path) -> None:
+    page = tmp_path / "figures.md"
+    code, _, _ = verify("-k", "ragged_gqa", "--report", str(page), error=0.1)
+    assert code == 1
+    assert "**FAILED**" in page.read_text()
+    assert "1.00e-01 /" in page.read_text()
+
+
+def test_report_into_no_folder_is_refused_before_anything_runs(verify: Verify, tmp_path: Path) -> None:
+    code, out, err = verify("-k", "ragged_gqa", "--report", str(tmp_path / "nowhere/figures.md"))
+    assert (code, out, "is no folder" in err) == (2, "", True)
