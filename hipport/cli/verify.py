@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,8 @@ from hipport.core.files import write_atomic
 if TYPE_CHECKING:
     from hipport.flash import FlashAttention
     from hipport.flash.cases import Case, Outcome
+
+_PROGRAM_BYTES = 2 << 30  # what the compiler of one program takes at most
 
 
 @click.command(name="verify")
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
 @click.option("--checks", default="all", show_default=True, metavar="LIST", help="The emulator's checks; '' for none.")
 @click.option("--cases", "table", type=click.Path(path_type=Path), metavar="FILE", help="Another table of cases.")
 @click.option("--plan", "plan_only", is_flag=True, help="Print the cases and the kernels they need; run nothing.")
+@click.option(
+    "--jobs", "-j", type=click.IntRange(min=1), help="Compilers at a time; default: as processors and memory allow."
+)
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE", help="Write all figures as Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -49,6 +56,7 @@ def command(
     checks: str,
     table: Path | None,
     plan_only: bool,
+    jobs: int | None,
     report: Path | None,
     as_json: bool,
     quiet: bool,
@@ -83,11 +91,12 @@ def command(
         _print_plans(ports, cases, as_json)
         return 0
 
-    def show(outcome: Outcome) -> None:
-        if not as_json:
-            _print_outcome(outcome)
-
-    runs = [Run(flash.target, tuple(_run_cases(flash, cases, show, quiet))) for flash in ports]
+    with ThreadPoolExecutor(jobs or _compilers()) as pool:
+        work = [_Work(flash, cases, pool) for flash in ports]
+        try:
+            runs = [Run(part.flash.target, tuple(part.run(as_json, quiet))) for part in work]
+        finally:
+            pool.shutdown(cancel_futures=True)
     if report:
         write_atomic(report, figures_page(runs, len(all_cases), device, checks).encode())
     if as_json:
@@ -106,46 +115,60 @@ def command(
     return 1 if any(run.failed for run in runs) else 0
 
 
-def _run_cases(
-    flash: FlashAttention, cases: Sequence[Case], show: Callable[[Outcome], None], quiet: bool
-) -> Iterator[Outcome]:
-    from hipport.flash.cases import plan_case, run_case
-    from hipport.flash.kernels import programs_for
-    from hipport.hiprt.program import CompileError
+def _compilers() -> int:
+    from hipport.build.queue import available_memory
 
-    needed = [plan_case(flash, case) for case in cases]
-    groups = programs_for([kernel for kernels in needed for kernel in kernels])
-    for number, (case, kernels) in enumerate(zip(cases, needed, strict=True), 1):
-        if not quiet:
-            click.echo(f"[{number}/{len(cases)}] {flash.target} {case.name}", err=True)
-        for group in groups:
-            if set(group) & set(kernels):
+    return max(1, min(len(os.sched_getaffinity(0)), available_memory() // _PROGRAM_BYTES))
+
+
+class _Work:
+    """The cases on one target: their programs are compiled ahead of them, in the order of need."""
+
+    def __init__(self, flash: FlashAttention, cases: Sequence[Case], pool: ThreadPoolExecutor) -> None:
+        from hipport.flash.cases import plan_cases
+
+        self.flash, self.cases = flash, cases
+        self.plan = plan_cases(flash, cases)
+        in_order = dict.fromkeys(number for case in cases for number in self.plan.programs_of(case))
+        self.builds = {number: pool.submit(flash.prepare, self.plan.programs[number]) for number in in_order}
+
+    def run(self, as_json: bool, quiet: bool) -> Iterator[Outcome]:
+        from hipport.flash.cases import run_case
+        from hipport.hiprt.program import CompileError
+
+        for place, case in enumerate(self.cases, 1):
+            if not quiet:
+                click.echo(f"[{place}/{len(self.cases)}] {self.flash.target} {case.name}", err=True)
+            for number in self.plan.programs_of(case):
                 with suppress(CompileError):  # the case will say so
-                    flash.prepare(group)
-        outcome = run_case(flash, case)
-        show(outcome)
-        yield outcome
+                    self.builds[number].result()
+            outcome = run_case(self.flash, case)
+            if not as_json:
+                _print_outcome(outcome)
+            yield outcome
 
 
 def _print_plans(ports: Sequence[FlashAttention], cases: Sequence[Case], as_json: bool) -> None:
-    from hipport.flash.cases import plan_case
-    from hipport.flash.kernels import programs_for
+    from hipport.flash.cases import plan_cases
 
-    plans = []
-    for flash in ports:
-        needed = {case.name: plan_case(flash, case) for case in cases}
-        groups = programs_for([kernel for kernels in needed.values() for kernel in kernels])
-        names = {case: [str(kernel) for kernel in kernels] for case, kernels in needed.items()}
-        plans.append({"target": flash.target, "cases": names, "programs": [list(map(str, g)) for g in groups]})
-        if not as_json:
-            for name, kernels in names.items():
-                click.echo(f"{name:28} {' '.join(kernels) or 'no kernel'}")
-            click.echo(
-                f"{flash.target}: {plural(len(cases), 'case')}, {plural(sum(map(len, groups)), 'kernel')} "
-                f"in {plural(len(groups), 'program')}"
-            )
+    plans = {flash.target: plan_cases(flash, cases) for flash in ports}
     if as_json:
-        print_json({"runs": plans})
+        print_json({
+            "runs": [
+                {"target": target, "cases": {name: list(map(str, needed)) for name, needed in plan.kernels.items()},
+                 "programs": [list(map(str, group)) for group in plan.programs]}
+                for target, plan in plans.items()
+            ],
+        })  # fmt: skip
+        return
+    for target, plan in plans.items():
+        for name, needed in plan.kernels.items():
+            click.echo(f"{name:28} {' '.join(map(str, needed)) or 'no kernel'}")
+        n_kernels = sum(map(len, plan.programs))
+        click.echo(
+            f"{target}: {plural(len(cases), 'case')}, {plural(n_kernels, 'kernel')} "
+            f"in {plural(len(plan.programs), 'program')}"
+        )
 
 
 def _chosen(cases: Sequence[Case], subset: str, patterns: Sequence[str]) -> list[Case]:

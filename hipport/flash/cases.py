@@ -18,7 +18,7 @@ import torch
 
 from hipport.core import HipportError
 from hipport.flash.attention import FlashAttention
-from hipport.flash.kernels import Instantiation
+from hipport.flash.kernels import Instantiation, programs_for
 from hipport.flash.launch import Array, Launch
 from hipport.flash.reference import Options, Tensor, attention, kept, rotate
 
@@ -202,6 +202,29 @@ def plan_case(flash: FlashAttention, case: Case) -> list[Instantiation]:
     finally:
         ext.run, ext.compute_units = before
     return needed
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What cases need.
+
+    Attributes:
+        kernels: by case, in the order of the cases.
+        programs: those kernels in the groups that are compiled together.
+    """
+
+    kernels: dict[str, tuple[Instantiation, ...]]
+    programs: tuple[tuple[Instantiation, ...], ...]
+
+    def programs_of(self, case: Case) -> list[int]:
+        """Numbers of the programs that one case needs."""
+        return [n for n, group in enumerate(self.programs) if set(group) & set(self.kernels[case.name])]
+
+
+def plan_cases(flash: FlashAttention, cases: Sequence[Case]) -> Plan:
+    """What to compile for some cases; nothing is built or run."""
+    kernels = {case.name: tuple(plan_case(flash, case)) for case in cases}
+    return Plan(kernels, tuple(programs_for([what for needed in kernels.values() for what in needed])))
 
 
 def _measure(
