@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hipport.build.settings import BuildSettings
 from hipport.build.units import Unit
-from hipport.core import HipportError
+from hipport.core import HipportError, target_named
 from hipport.core.files import include_root
 from hipport.sdk import Sdk
 
@@ -100,12 +100,13 @@ def make_plan(
     for target in targets:
         flags = sdk.device_flags(target)
         for unit in device_units:
-            unit_flags = (*flags, *_unit_flags(unit, settings, torch), "-O3", "-c")
+            unit_flags = (*flags, *_unit_flags(unit, settings, torch, targets), "-O3", "-c")
             jobs.append(Job(unit, Pass.DEVICE, target, unit_flags, f"{target}/{unit.path}.hsaco"))
     if check_registration:
+        host_flags = sdk.host_flags(targets, device_code=False)
         stub_flags = ("-O0", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
         for unit in device_units:
-            unit_flags = (*sdk.host_flags(), *_unit_flags(unit, settings, torch), *stub_flags)
+            unit_flags = (*host_flags, *_unit_flags(unit, settings, torch, targets), *stub_flags)
             jobs.append(Job(unit, Pass.STUBS, "", unit_flags, ""))
     return tuple(jobs)
 
@@ -116,7 +117,7 @@ def host_job(unit: Unit, sdk: Sdk, settings: BuildSettings, torch: Headers | Non
     Args:
         unit: what is compiled.
         sdk: the toolchain.
-        settings: flags and standard.
+        settings: flags and standard, and the targets of the device code.
         torch: headers for units that reach PyTorch.
         fat_binary: bundle of the unit's code objects, which the object embeds; None for a unit without device code.
             Its name must change with its contents: it is part of the cache key.
@@ -126,7 +127,8 @@ def host_job(unit: Unit, sdk: Sdk, settings: BuildSettings, torch: Headers | Non
     """
     _need_torch((unit,), torch)
     embed = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat_binary)) if fat_binary else ()
-    flags = (*sdk.host_flags(), *_unit_flags(unit, settings, torch), *embed, "-O3", "-c")
+    host_flags = sdk.host_flags(settings.targets, device_code=False)
+    flags = (*host_flags, *_unit_flags(unit, settings, torch, settings.targets), *embed, "-O3", "-c")
     return Job(unit, Pass.HOST, "", flags, f"host/{unit.path}.o")
 
 
@@ -139,12 +141,15 @@ def _need_torch(units: Sequence[Unit], torch: Headers | None) -> None:
         )
 
 
-def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None) -> list[str]:
+def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None, targets: Sequence[str]) -> list[str]:
     # The unit id names symbols that device and host code share. Clang makes it from the command line, output included:
     # it would differ between both passes and from run to run.
     flags = [*_MESSAGES, f"-cuid={hashlib.sha256(unit.path.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"]
     if settings.std:
         flags.append(f"-std={settings.std}")
+    processors = {target_named(target).name for target in targets}
+    if len(processors) == 1:  # headers may then choose what is best for it, in every pass the same
+        flags.append(f"-DHIPPORT_BUILD_TARGET={processors.pop()}")
     if unit.uses_torch and torch is not None:
         flags += [f"-D{define}" for define in torch.defines]
     flags += [f"-D{define}" for define in unit.defines]

@@ -63,7 +63,8 @@ class FlashAttention:
         self.used: list[Instantiation] = []
         self.findings: list[str] = []
         self.philox = Philox(seed)
-        self.extension = Extension(self._run, compute_units or COMPUTE_UNITS[self.target], self.philox)
+        units = compute_units or COMPUTE_UNITS[self.target]
+        self.extension = Extension(self._run, units, self.philox, self.target)
 
     def forget(self) -> None:
         """Empty `used` and `findings`."""

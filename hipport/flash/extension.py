@@ -19,7 +19,7 @@ import torch
 from hipport.core import HipportError
 from hipport.flash.kernels import Forward, Instantiation, SplitForward, padded_head_dim
 from hipport.flash.launch import Array, Launch, Pointer
-from hipport.flash.tiles import forward_tile, split_block_n
+from hipport.flash.tiles import EVERY_TARGET, row_for
 
 Tensor = torch.Tensor
 Runner = Callable[[Instantiation, Sequence[tuple[Array, bool]], Sequence[Launch]], list[Array]]
@@ -71,12 +71,14 @@ class Extension:
         run: builds and runs an instantiation on buffers.
         compute_units: what upstream's heuristic for the number of splits believes the device has.
         philox: where dropout's random numbers come from.
+        target: whose tiles the kernels have (LLVM processor name).
     """
 
-    def __init__(self, run: Runner, compute_units: int, philox: Philox) -> None:
+    def __init__(self, run: Runner, compute_units: int, philox: Philox, target: str = EVERY_TARGET) -> None:
         self.run = run
         self.compute_units = compute_units
         self.philox = philox
+        self.target = target
 
     def fwd(
         self, q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, alibi_slopes: Tensor | None, p_dropout: float,
@@ -367,7 +369,8 @@ class Extension:
         local = not causal and any(isinstance(side, int) and side >= 0 for side in window)
         even_k = head_dim == padded
         lengths_given = packed and not p.get("seqlenq_ngroups_swapped")
-        block_n = split_block_n(padded)
+        tiles = row_for(padded, self.target)
+        block_n = tiles.split_block_n
         if p_dropout == 0 and num_splits < 1:
             blocks_m = -(-seqlen_q // SPLIT_BLOCK_M)
             num_splits = splits_heuristic(
@@ -401,7 +404,7 @@ class Extension:
                 rows = 4 if padded % 128 == 0 else 8 if padded % 64 == 0 else 16
                 launches.append(Launch(1, (-(-batch * heads * seqlen_q // rows), 1, 1), p))
         else:
-            tile = forward_tile(padded)
+            tile = tiles.forward
             even_mn = "cu_seqlens_k" not in p and seqlen_k % tile.block_n == 0 and seqlen_q % tile.block_m == 0
             dropout = p_dropout > 0
             what = Forward(

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import jinja2
 
-from hipport.core import HipportError
+from hipport.core import HipportError, target_named
 from hipport.core.files import cache_root, include_root, write_atomic
 from hipport.hiprt.build import RuntimeFolder
 from hipport.hiprt.program import ProgramPlan, build_program
@@ -206,5 +206,5 @@ def build_entry(kernels: Sequence[Instantiation], tree: Path, target: str, sdk: 
     root = tree.resolve()
     own = include_root()
     folders = (own / "hipport/cute/overlay", root, own, own / "hipport/torchless", root / "csrc/cutlass/include")
-    flags = ("-O3", "-w", *(f"-I{path}/" for path in folders))
+    flags = ("-O3", "-w", f"-DHIPPORT_BUILD_TARGET={target_named(target).name}", *(f"-I{path}/" for path in folders))
     return build_program(ProgramPlan(folder, (source.name,), target, flags, movable=(root, own)), sdk, runtime)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -11,7 +10,8 @@ from hipport.core import HipportError
 from hipport.core.files import include_root
 
 _TABLE = "hipport/cute/flash_tiles.h"
-_LARGEST = 256  # head dimension that the last row of a table is for
+_ROW = re.compile(r"^ *\{(\w+), (\d+), \{(\d+), (\d+), (\d+), (true|false)\}, (\d+)\},$", re.MULTILINE)
+EVERY_TARGET = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,35 +24,55 @@ class Tile:
     share_q_k: bool
 
 
-def forward_tile(head_dim: int) -> Tile:
-    """Tile of the forward kernel for an instantiated head dimension."""
-    block_m, block_n, warps, share = _row("forward_tile", head_dim).strip("{}").replace(" ", "").split(",")
-    return Tile(int(block_m), int(block_n), int(warps), share == "true")
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table.
 
+    Attributes:
+        target: LLVM processor name, or `EVERY_TARGET`.
+        head_dim: instantiated head dimension.
+        forward: tile of the forward kernel.
+        split_block_n: columns of a block of the split-KV kernel.
+    """
 
-def split_block_n(head_dim: int) -> int:
-    """Columns of a block of the split-KV kernel."""
-    return int(_row("split_block_n", head_dim))
-
-
-def _row(function: str, head_dim: int) -> str:
-    for limit, value in _rows(function):
-        if head_dim <= limit:
-            return value
-    raise HipportError(f"head dimension {head_dim} is over {_LARGEST}", "FlashAttention supports up to 256")
+    target: str
+    head_dim: int
+    forward: Tile
+    split_block_n: int
 
 
 @cache
-def _rows(function: str) -> tuple[tuple[int, str], ...]:
-    """The function's ``if (head_dim <= LIMIT) return VALUE;`` in order; its last return serves what is left."""
+def rows() -> tuple[Row, ...]:
+    """The table."""
+    text = (include_root() / _TABLE).read_text(encoding="utf-8")
+    return tuple(
+        Row(target, int(dim), Tile(int(m), int(n), int(warps), share == "true"), int(split))
+        for target, dim, m, n, warps, share, split in _ROW.findall(text)
+    )
 
-    def parse() -> Iterator[tuple[int, str]]:
-        text = (include_root() / _TABLE).read_text(encoding="utf-8")
-        body = re.search(rf"\n[^\n]*\b{function}\(int head_dim\) {{\n(.*?)\n}}", text, re.DOTALL)
-        for line in body[1].splitlines() if body else ():
-            row = re.fullmatch(r"\s*(?:if \(head_dim <= (\d+)\) )?return ([^;]+);", line)
-            if row is None:
-                raise HipportError(f"{_TABLE}: {line.strip()!r} is no row of {function}", "keep its rows one a line")
-            yield int(row[1] or _LARGEST), row[2]
 
-    return tuple(parse())
+def forward_tile(head_dim: int, target: str = EVERY_TARGET) -> Tile:
+    """Tile of the forward kernel for an instantiated head dimension (see `row_for`)."""
+    return row_for(head_dim, target).forward
+
+
+def split_block_n(head_dim: int, target: str = EVERY_TARGET) -> int:
+    """Columns of a block of the split-KV kernel (see `row_for`)."""
+    return row_for(head_dim, target).split_block_n
+
+
+def row_for(head_dim: int, target: str = EVERY_TARGET) -> Row:
+    """The row that a build for one target takes for an instantiated head dimension.
+
+    Args:
+        head_dim: as instantiated (`hipport.flash.kernels.padded_head_dim`).
+        target: LLVM processor name; `EVERY_TARGET` for a build that does not say.
+
+    Raises:
+        HipportError: no such head dimension.
+    """
+    for wanted in (target, EVERY_TARGET):
+        for row in rows():
+            if (row.target, row.head_dim) == (wanted, head_dim):
+                return row
+    raise HipportError(f"head dimension {head_dim} has no tile", f"add a row to {_TABLE}")

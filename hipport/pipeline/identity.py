@@ -23,6 +23,7 @@ _CODE = (
     "semantics",
     "rulebook",
     "rewrite",
+    "include/hipport/cute",  # tables of tiles, which rules read
     "pipeline/kinds.py",
     "pipeline/engine.py",
     "pipeline/project.py",

@@ -111,19 +111,21 @@ class Sdk:
             f"-D__AMDGCN_WAVEFRONT_SIZE={wave_size}",
         ]
 
-    def host_flags(self, targets: Iterable[str] = ()) -> list[str]:
+    def host_flags(self, targets: Iterable[str] = (), *, device_code: bool = True) -> list[str]:
         """Flags to compile HIP for the host: everything but ``-O``, input and output.
 
         Args:
-            targets: device code to build and embed in the same call; without any, the host side only.
+            targets: what the program runs on. Host code of several knows the widest wavefront among them.
+            device_code: build and embed their device code in the same call; else the host side only.
 
         Raises:
             HipportError: unknown target.
         """
         wave_sizes = {target: target_named(target).wave_size for target in targets}
         flags = [*self._language_flags(wave_sizes), "-fPIC"]
-        if not wave_sizes:
-            return [*flags, "--cuda-host-only", "-D__AMDGCN_WAVEFRONT_SIZE=64"]
+        if not wave_sizes or not device_code:
+            widest = max(wave_sizes.values(), default=64)
+            return [*flags, "--cuda-host-only", f"-D__AMDGCN_WAVEFRONT_SIZE={widest}"]
         for target, wave_size in wave_sizes.items():
             processor = target.split(":")[0]
             flags += [f"--offload-arch={target}", f"-Xarch_{processor}", f"-D__AMDGCN_WAVEFRONT_SIZE={wave_size}"]

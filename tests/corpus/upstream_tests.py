@@ -30,7 +30,8 @@ SMALLER |= {"nheads = 9": "nheads = 3", "nheads = 12": "nheads = 4"}
 def load(tree: Path, flash: FlashAttention, patch: pytest.MonkeyPatch) -> ModuleType:
     """The test module over ``flash``, until ``patch`` is undone."""
     interface = flash.interface
-    patch.setattr(interface, "_get_block_size_n", lambda _device, d, *_: forward_tile(padded_head_dim(d)).block_n)
+    columns = lambda _device, d, *_: forward_tile(padded_head_dim(d), flash.target).block_n  # noqa: E731
+    patch.setattr(interface, "_get_block_size_n", columns)
     patch.setattr(torch.cuda, "get_device_capability", lambda *_: (9, 0))
     patch.setattr(torch.cuda, "get_device_properties", lambda *_: SimpleNamespace(total_memory=2**40))
     patch.setattr(torch.autograd, "grad", no_gradients)

@@ -1,23 +1,28 @@
-// Tiles of the FlashAttention-2 forward kernels that fit an AMD workgroup's LDS.
+// Tiles of the FlashAttention-2 forward kernels, per target and head dimension.
 //
-// Upstream chooses for 100 to 228 KiB of shared memory. Here a workgroup has 64 KiB (gfx950 has more; the tiles fit it too),
-// and one that takes more than half of it runs alone on its compute unit. With `share_q_k`, Q moves to registers first
-// and its LDS is used again for K.
+// Upstream chooses for 100 to 228 KiB of shared memory; here a workgroup has the LDS of its target. With `share_q_k`, Q
+// moves to registers first and its LDS is used again for K. LDS in bytes, of 16-bit elements:
 //
-//   head dim   block        LDS of Q, K and V      LDS with share_q_k
-//    32        128 x 128     8 + 16 KiB
-//    64        128 x 64     16 + 16 KiB            16 KiB
-//    96        128 x 64     24 + 24 KiB            24 KiB
-//   128        128 x 64     32 + 32 KiB            32 KiB
-//   192        128 x 32     48 + 24 KiB            48 KiB
-//   256         64 x 64     32 + 64 KiB            64 KiB
+//   forward   2 * rows * head_dim + 4 * columns * head_dim; the larger of both terms with share_q_k
+//   split     2 *   64 * head_dim + 4 * columns * head_dim, and no less than 4 * 64 * head_dim (its fp32 result)
+//
+// The rows of `any` fit every target. A build for one target says which, to host and device alike
+// (-DHIPPORT_BUILD_TARGET=gfx950; `hipport build` and `hipport.flash` do), and takes the rows of that target where there are
+// some. Tile and wavefront are in a kernel's name: a host side compiled otherwise finds no kernel to launch.
 #pragma once
 
 #include <hip/hip_runtime.h>
+#include <hipport/cute/tile.h>
 
 namespace hipport::flash {
 
-inline constexpr int lds_bytes = 65536;
+enum Target { any, gfx90a, gfx942, gfx950, gfx1100, gfx1201 };
+
+#if defined(HIPPORT_BUILD_TARGET)
+inline constexpr Target target = HIPPORT_BUILD_TARGET;
+#else
+inline constexpr Target target = any;
+#endif
 
 struct Tile {
   int block_m;
@@ -26,20 +31,61 @@ struct Tile {
   bool share_q_k;
 };
 
-constexpr Tile forward_tile(int head_dim) {
-  if (head_dim <= 32) return {128, 128, 4, false};
-  if (head_dim <= 128) return {128, 64, 4, true};
-  if (head_dim <= 192) return {128, 32, 4, true};
-  return {64, 64, 4, true};
+struct Row {
+  Target target;
+  int head_dim;
+  Tile forward;
+  int split_block_n;  // columns of the split-KV kernel, which has 64 rows, 4 wavefronts, and cannot share
+};
+
+inline constexpr Row rows[] = {
+    // target  head dim  forward: rows, columns, wavefronts, share_q_k   split: columns
+    {any, 32, {128, 128, 4, false}, 256},
+    {any, 64, {128, 64, 4, true}, 128},
+    {any, 96, {128, 64, 4, true}, 64},
+    {any, 128, {128, 64, 4, true}, 64},
+    {any, 192, {128, 32, 4, true}, 32},
+    {any, 256, {64, 64, 4, true}, 32},
+};
+
+// The row for an instantiated head dimension. The build's target decides, else `any`.
+constexpr Row row_for(int head_dim, Target wanted = target) {
+  for (const Row& row : rows)
+    if (row.target == wanted && row.head_dim == head_dim) return row;
+  return row_for(head_dim, any);
 }
 
-// Columns of a block of the split-KV kernel, which has 64 rows and cannot share; the host divides the keys by it.
-constexpr int split_block_n(int head_dim) {
-  if (head_dim <= 32) return 256;
-  if (head_dim <= 64) return 128;
-  if (head_dim <= 128) return 64;
-  return 32;
+// Instantiated head dimension that serves `head_dim`.
+constexpr int padded(int head_dim) {
+  for (const Row& row : rows)
+    if (row.target == any && head_dim <= row.head_dim) return row.head_dim;
+  return 256;
 }
+
+constexpr Tile forward_tile(int head_dim) { return row_for(head_dim).forward; }
+
+// The host divides the keys by it.
+constexpr int split_block_n(int head_dim) { return row_for(padded(head_dim)).split_block_n; }
+
+// LDS of a workgroup: of the target that is compiled for, in the host pass of the one that the build is for.
+#if defined(__gfx950__)
+inline constexpr int lds_bytes = 163840;
+#else
+inline constexpr int lds_bytes = target == gfx950 ? 163840 : 65536;
+#endif
+
+#if defined(__amdgcn_processor__) && defined(HIPPORT_BUILD_TARGET)
+#define HIPPORT_TEXT_OF(x) #x
+#define HIPPORT_TEXT(x) HIPPORT_TEXT_OF(x)
+static_assert(__builtin_strcmp(HIPPORT_TEXT(HIPPORT_BUILD_TARGET), __amdgcn_processor__) == 0,
+              "HIPPORT_BUILD_TARGET names another target than the one that is compiled for");
+#undef HIPPORT_TEXT
+#undef HIPPORT_TEXT_OF
+#endif
+
+// Kernel traits that name the lanes of a wavefront, so that the kernels that are made of them do.
+template <class Traits, int wave = tile::wave_size>
+struct Waves : Traits {};
 
 // Element type that upstream's traits were made for: their own `Element` is fp16 in the host pass.
 template <class Traits>
