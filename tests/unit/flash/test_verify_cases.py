@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tensors (extra: torch)")
 
 from hipport.core import HipportError  # noqa: E402 - after the skip
-from hipport.flash.cases import Case, Figure, Outcome, read_cases  # noqa: E402
+from hipport.flash import FlashAttention  # noqa: E402
+from hipport.flash.cases import Case, Figure, Outcome, read_cases, run_case  # noqa: E402
 
 HEADER = "name\tform\tdtype\td\tb\tsq\tsk\th\thk\tseed\toptions\tsubset\th200\tinputs\n"
 
@@ -53,3 +55,19 @@ def test_an_outcome_fails_for_any_reason() -> None:
     assert not outcome(figures=(Figure("max", float("nan"), 1.0),)).passed
     assert not outcome(findings=("HP855 a race",)).passed
     assert not outcome(problem="the kernel program ended with 3").passed
+
+
+def test_random_numbers_of_a_case_do_not_depend_on_cases_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    flash = FlashAttention()
+    states: list[tuple[int, int]] = []
+
+    def forward(q: torch.Tensor, *_: object, **__: object) -> torch.Tensor:
+        states.append(flash.philox.take(32))
+        return q
+
+    monkeypatch.setattr(flash, "interface", SimpleNamespace(flash_attn_func=forward), raising=False)
+    named = {case.name: case for case in read_cases()}
+    for name in ("dropout", "dropout_causal", "dropout"):
+        run_case(flash, named[name])
+    first, other, again = states
+    assert first == again != other
