@@ -4,6 +4,8 @@ An entry is found in two steps, without preprocessing: compiler, flags and the m
 dependency lists seen so far; compiler, flags and the bytes of all files of such a list name the result. A file whose
 name equals that of a dependency and that appears or vanishes in the tree changes the key too: it may shadow a header.
 
+A kernel that is cut out of a unit's bitcode depends on the hash of that bitcode, its own name and the flags alone.
+
 Where system headers lie does not matter: their folders are numbered by their place in the search order, in flags and in
 dependency lists. So a cache survives a moved environment, and equal headers made again under another name.
 
@@ -18,9 +20,10 @@ import hashlib
 import json
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -89,7 +92,7 @@ class BuildCache:
         return None
 
     def expected_cost(self, job: Job) -> Cost | None:
-        """Cost of the latest compilation of the same unit in the same pass, whatever its contents."""
+        """Cost of the latest compilation of the same unit or kernel in the same pass, whatever its contents."""
         try:
             row = json.loads(self._cost_path(job).read_bytes())
             return Cost(float(row["cpu_s"]), int(row["peak_bytes"]))
@@ -122,10 +125,29 @@ class BuildCache:
             self._cost_path(job), json.dumps({"cpu_s": row["cpu_s"], "peak_bytes": row["peak_bytes"]}).encode()
         )
 
+    def remembered(self, kind: str, sha256: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What is known about some bytes, found once.
+
+        Args:
+            kind: what is known; changes with the meaning of the answer.
+            sha256: of the bytes.
+            find: finds it; JSON data.
+        """
+        path = self.folder / kind / sha256[:2] / f"{sha256}.json"
+        with contextlib.suppress(OSError, ValueError):
+            known = json.loads(path.read_bytes())
+            if isinstance(known, dict):
+                return known
+        found = find()
+        write_atomic(path, json.dumps(found).encode())
+        return found
+
     # --- keys ---
 
     def _base(self, job: Job) -> str:
         main = self._hash(job.unit.path) or ""
+        if job.cut is not None:
+            main = repr((job.cut.symbol, job.cut.variables, job.cut.bitcode_sha256))
         flags = list(job.flags)
         for number, folder in enumerate(_system_folders(job)):
             flags = [flag.replace(folder, f"<{number}>") for flag in flags]
@@ -163,7 +185,7 @@ class BuildCache:
         return self.folder / "dependencies" / base[:2] / f"{base}.json"
 
     def _cost_path(self, job: Job) -> Path:
-        name = _digest(job.kind, job.target, job.unit.path)
+        name = _digest(job.kind, job.target, job.unit.path, *([job.cut.symbol] if job.cut else []))
         return self.folder / "cost" / name[:2] / f"{name}.json"
 
     def _lists(self, job: Job) -> list[list[str]]:

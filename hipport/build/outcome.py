@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hipport.build.bitcode import BitcodeFacts
 from hipport.build.cache import Compiled, Cost
 from hipport.build.messages import KILLED, categorise, to_diagnostics
 from hipport.build.plan import Job, Pass
@@ -33,6 +34,9 @@ class Outcome:
         sha256: of the result.
         size_bytes: of the result.
         kernels: of a code object.
+        symbol: mangled name of the kernel that it was made for (pass ``kernel``).
+        readable: the same for people.
+        bitcode: what the front end made of the device side (pass ``front-end``).
         registered: mangled names of the kernels that the host side registers (pass ``stubs``).
         diagnostics: at CUDA source lines.
         cost: of the compilation, also when it came from the cache.
@@ -51,14 +55,21 @@ class Outcome:
     diagnostics: tuple[Diagnostic, ...]
     cost: Cost
     cached: bool
+    symbol: str = ""
+    readable: str = ""
+    bitcode: BitcodeFacts | None = None
 
 
-def outcome_of(job: Job, compiled: Compiled, sources: SourceMap) -> Outcome:
+def outcome_of(
+    job: Job, compiled: Compiled, sources: SourceMap, read_bitcode: Callable[[bytes], BitcodeFacts]
+) -> Outcome:
     """Read a compilation: resources, registered kernels, diagnostics."""
     diagnostics = to_diagnostics(compiled.messages, job.unit.path, sources)
     if not compiled.ok and not any(d.severity is Severity.ERROR for d in diagnostics):
         diagnostics += (_died(job, compiled.messages, sources),)
-    device, stubs = compiled.ok and job.kind is Pass.DEVICE, compiled.ok and job.kind is Pass.STUBS
+    stubs = compiled.ok and job.kind is Pass.STUBS
+    code = compiled.ok and job.kind in (Pass.DEVICE, Pass.KERNEL)
+    bitcode = read_bitcode(compiled.output) if compiled.ok and job.kind is Pass.FRONT_END else None
     return Outcome(
         unit=job.unit.path,
         kind=job.kind,
@@ -67,11 +78,14 @@ def outcome_of(job: Job, compiled: Compiled, sources: SourceMap) -> Outcome:
         output=job.output if compiled.ok else "",
         sha256=hashlib.sha256(compiled.output).hexdigest() if compiled.ok and job.output else "",
         size_bytes=len(compiled.output) if job.output else 0,
-        kernels=read_kernels(CodeObject.parse(compiled.output, job.output)) if device else (),
+        kernels=read_kernels(CodeObject.parse(compiled.output, job.output)) if code else (),
         registered=tuple(sorted(registered_kernels(compiled.output))) if stubs else (),
         diagnostics=diagnostics,
         cost=compiled.cost,
         cached=compiled.cached,
+        symbol=job.cut.symbol if job.cut else "",
+        readable=job.cut.readable if job.cut else "",
+        bitcode=bitcode,
     )
 
 
@@ -110,6 +124,10 @@ def outcome_row(outcome: Outcome) -> dict[str, Any]:
         row["target"] = outcome.target
     if outcome.output:
         row |= {"output": outcome.output, "sha256": outcome.sha256, "size_bytes": outcome.size_bytes}
+    if outcome.symbol:
+        row["kernel"] = outcome.symbol
+    if outcome.bitcode is not None:
+        row["bitcode"] = asdict(outcome.bitcode)
     if outcome.kernels:
         row["kernels"] = [asdict(kernel) for kernel in outcome.kernels]
     if outcome.kind is Pass.STUBS:
@@ -126,7 +144,10 @@ def record_bytes(outcomes: Sequence[Outcome], waiting: int) -> bytes:
         outcomes: what is there so far.
         waiting: jobs of the plan without an outcome; 0 when the build is complete.
     """
-    rows = sorted((outcome_row(o) for o in outcomes), key=lambda r: (r["unit"], r["pass"], r.get("target", "")))
+    rows = sorted(
+        (outcome_row(o) for o in outcomes),
+        key=lambda r: (r["unit"], r["pass"], r.get("target", ""), r.get("kernel", "")),
+    )
     lines = ",\n  ".join(json.dumps(row, ensure_ascii=True) for row in rows)
     body = f"[\n  {lines}\n ]" if rows else "[]"
     return f'{{\n "schema": {SCHEMA},\n "waiting": {waiting},\n "outcomes": {body}\n}}\n'.encode()

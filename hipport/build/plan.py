@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,13 +32,32 @@ class Pass(StrEnum):
     """What a job makes of a unit."""
 
     DEVICE = "device"  # a code object for one target
+    FRONT_END = "front-end"  # LLVM bitcode of the device side for one target, before any optimisation
+    KERNEL = "kernel"  # a code object with one kernel, from that bitcode
     STUBS = "stubs"  # host IR, only to read which kernels the host registers
     HOST = "host"  # a host object with the device code of all targets embedded, after the device passes
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """The kernel that a job of pass ``kernel`` compiles.
+
+    Attributes:
+        symbol: mangled name.
+        readable: for people.
+        bitcode_sha256: of the unit's bitcode, which it is cut out of.
+        variables: that the unit shows to the host and to other kernels: they stay what they are.
+    """
+
+    symbol: str
+    readable: str
+    bitcode_sha256: str
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """One compiler call, run in the tree root.
+    """One compilation, run in the tree root.
 
     Attributes:
         unit: what is compiled.
@@ -45,6 +65,7 @@ class Job:
         target: LLVM processor name of a device pass, empty otherwise.
         flags: everything but input, output and dependency file; paths inside the tree are relative to its root.
         output: where the result goes, relative to the output folder; empty when it is only read.
+        cut: of a kernel's own compilation, None otherwise.
     """
 
     unit: Unit
@@ -52,11 +73,12 @@ class Job:
     target: str
     flags: tuple[str, ...]
     output: str
+    cut: Cut | None = None
 
     @property
     def label(self) -> str:
         """For progress and messages."""
-        return f"{self.unit.path} [{self.target or self.kind}]"
+        return f"{self.cut.readable if self.cut else self.unit.path} [{self.target or self.kind}]"
 
 
 @dataclass(frozen=True)
@@ -80,6 +102,7 @@ def make_plan(
     *,
     torch: Headers | None = None,
     check_registration: bool = True,
+    front_end: bool = False,
 ) -> tuple[Job, ...]:
     """Jobs for units and targets: device code objects, and what tells which kernels the host side registers.
 
@@ -90,6 +113,7 @@ def make_plan(
         targets: LLVM processor names.
         torch: headers for the units that reach PyTorch; None when it is not installed.
         check_registration: also read the kernels that the host side registers.
+        front_end: stop the device passes after the front end.
 
     Raises:
         HipportError: unknown target, or units that need PyTorch and no `torch`.
@@ -101,7 +125,11 @@ def make_plan(
         flags = sdk.device_flags(target)
         for unit in device_units:
             unit_flags = (*flags, *_unit_flags(unit, settings, torch, targets), "-O3", "-c")
-            jobs.append(Job(unit, Pass.DEVICE, target, unit_flags, f"{target}/{unit.path}.hsaco"))
+            if front_end:
+                unit_flags += ("-emit-llvm", "-Xclang", "-disable-llvm-passes")
+                jobs.append(Job(unit, Pass.FRONT_END, target, unit_flags, ""))
+            else:
+                jobs.append(Job(unit, Pass.DEVICE, target, unit_flags, f"{target}/{unit.path}.hsaco"))
     if check_registration:
         host_flags = sdk.host_flags(targets, device_code=False)
         stub_flags = ("-O0", "-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm")
@@ -132,6 +160,18 @@ def host_job(unit: Unit, sdk: Sdk, settings: BuildSettings, torch: Headers | Non
     return Job(unit, Pass.HOST, "", flags, f"host/{unit.path}.o")
 
 
+def kernel_job(unit: Unit, target: str, cut: Cut, settings: BuildSettings) -> Job:
+    """The job that makes a code object of one kernel from the bitcode of its unit.
+
+    The bitcode holds what the kernel needs of the device libraries already, and carries what front-end flags decide.
+    """
+    flags = ("-x", "ir", "--target=amdgcn-amd-amdhsa", f"-mcpu={target}", "-nogpulib", "-Qunused-arguments")
+    name = re.sub(r"\W+", "_", cut.readable.partition("<")[0].partition("(")[0].rpartition("::")[2])[:60]
+    digest = hashlib.sha256(cut.symbol.encode()).hexdigest()[:12]
+    output = f"{target}/{unit.path}/{name}-{digest}.hsaco"
+    return Job(unit, Pass.KERNEL, target, (*flags, *_MESSAGES, *settings.flags, "-O3"), output, cut)
+
+
 def _need_torch(units: Sequence[Unit], torch: Headers | None) -> None:
     needing = [unit.path for unit in units if unit.uses_torch]
     if needing and torch is None:
@@ -160,6 +200,26 @@ def _unit_flags(unit: Unit, settings: BuildSettings, torch: Headers | None, targ
     # __FILE__ in assertions: objects hold no path of this machine.
     flags += [f"-fmacro-prefix-map={folder}/=" for folder in sorted(system, key=len, reverse=True)]
     return [*flags, *settings.flags]
+
+
+def cut_command(opt: str, kept: str, bitcode: str, output: str) -> list[str]:
+    """The command that leaves of a unit's bitcode one kernel and what it uses.
+
+    Every other function becomes internal and is dropped as unused: what HIP's own compilation does to device functions,
+    and here to the other kernels as well.
+
+    Args:
+        opt: LLVM's tool.
+        kept: file with the names that stay visible, one in a line: the kernel and the variables.
+        bitcode: of the unit.
+        output: bitcode of the kernel.
+    """
+    return [opt, "-passes=internalize,globaldce", f"-internalize-public-api-file={kept}", bitcode, "-o", output]
+
+
+def kernel_command(job: Job, compiler: str, bitcode: str, output: str) -> list[str]:
+    """The command that compiles a kernel that was cut out."""
+    return [compiler, *job.flags, bitcode, "-o", output]
 
 
 def command_line(job: Job, compiler: str, output: str, depfile: str) -> list[str]:

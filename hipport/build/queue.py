@@ -7,23 +7,30 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 from hipport.build.cache import BuildCache, Compiled, Cost, parse_depfile
-from hipport.build.plan import Job, Pass, command_line
+from hipport.build.plan import Job, Pass, command_line, cut_command, kernel_command
 from hipport.core import HipportError
 
 _GIB = 1 << 30
 # For units never compiled before (measured on FlashAttention's sources): the largest kind of each pass.
-_GUESSED_PEAK = {Pass.DEVICE: 1.2 * _GIB, Pass.STUBS: 0.8 * _GIB, Pass.HOST: 1.4 * _GIB}
+_GUESSED_PEAK = {
+    Pass.DEVICE: 1.2 * _GIB,
+    Pass.FRONT_END: 1.2 * _GIB,
+    Pass.KERNEL: 0.6 * _GIB,
+    Pass.STUBS: 0.8 * _GIB,
+    Pass.HOST: 1.4 * _GIB,
+}
 _POLL_S = 0.02
 _GRACE_S = 3.0
 
@@ -54,6 +61,19 @@ def available_memory() -> int:
     return 2 * _GIB
 
 
+@dataclass(frozen=True)
+class Bitcode:
+    """What jobs of pass ``kernel`` start from.
+
+    Attributes:
+        opt: LLVM's ``opt``, which cuts kernels out.
+        of: the bitcode of a job's unit; called when the job starts.
+    """
+
+    opt: Path
+    of: Callable[[Job], bytes]
+
+
 @dataclass(slots=True)
 class _Running:
     job: Job
@@ -61,6 +81,8 @@ class _Running:
     folder: Path
     started: float
     expected_bytes: float
+    rest: list[list[str]]  # commands of the job that follow
+    cost: Cost = field(default_factory=lambda: Cost(0.0, 0))  # of those that have ended
     timed_out: bool = False
 
 
@@ -73,6 +95,7 @@ def run_jobs(
     done: Callable[[Job, Compiled], None],
     started: Callable[[Job], None] = lambda job: None,
     fresh: bool = False,
+    bitcode: Bitcode | None = None,
 ) -> None:
     """Compile, cached results first, largest expected cost next.
 
@@ -85,6 +108,7 @@ def run_jobs(
         done: called with each outcome, in the order of completion, from this thread.
         started: called when a compiler starts.
         fresh: ignore what the cache holds.
+        bitcode: what jobs of pass ``kernel`` need.
 
     Raises:
         HipportError: the compiler cannot be started, or a result cannot be written. Compilers that run are stopped.
@@ -113,7 +137,7 @@ def run_jobs(
                     if fitting is None:
                         break
                     _, peak, job = waiting.pop(fitting)
-                    running.append(_start(job, compiler, root, Path(scratch), peak))
+                    running.append(_start(job, compiler, root, Path(scratch), peak, bitcode))
                     started(job)
                     used += peak
                 for entry in list(running):
@@ -144,13 +168,32 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _start(job: Job, compiler: Path, root: Path, scratch: Path, peak: float) -> _Running:
+def _start(job: Job, compiler: Path, root: Path, scratch: Path, peak: float, bitcode: Bitcode | None) -> _Running:
     folder = Path(tempfile.mkdtemp(dir=scratch))
-    command = command_line(job, str(compiler), str(folder / "out"), str(folder / "deps"))
+    commands = _commands(job, str(compiler), folder, bitcode)
+    return _Running(job, _run(commands[0], folder, root), folder, time.monotonic(), peak, commands[1:])
+
+
+def _commands(job: Job, compiler: str, folder: Path, bitcode: Bitcode | None) -> list[list[str]]:
+    output = str(folder / "out")
+    if job.cut is None:
+        return [command_line(job, compiler, output, str(folder / "deps"))]
+    if bitcode is None:
+        raise ValueError(f"no bitcode to cut {job.label} out of")
+    whole, kept, cut = folder / "unit.bc", folder / "kept", folder / "kernel.bc"
+    whole.write_bytes(bitcode.of(job))
+    kept.write_text("\n".join((job.cut.symbol, *job.cut.variables)) + "\n", encoding="utf-8")
+    return [
+        cut_command(str(bitcode.opt), str(kept), str(whole), str(cut)),
+        kernel_command(job, compiler, str(cut), output),
+    ]
+
+
+def _run(command: list[str], folder: Path, root: Path) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "TMPDIR": str(folder), "LC_ALL": "C"}
     try:
-        with (folder / "err").open("wb") as errors:
-            process = subprocess.Popen(
+        with (folder / "err").open("ab") as errors:
+            return subprocess.Popen(
                 command,
                 cwd=root,
                 stdin=subprocess.DEVNULL,
@@ -160,12 +203,11 @@ def _start(job: Job, compiler: Path, root: Path, scratch: Path, peak: float) -> 
                 start_new_session=True,  # so that the compiler's children end with it
             )
     except OSError as error:
-        raise HipportError(f"cannot start {compiler}: {error.strerror}", "run: hipport doctor") from error
-    return _Running(job, process, folder, time.monotonic(), peak)
+        raise HipportError(f"cannot start {command[0]}: {error.strerror}", "run: hipport doctor") from error
 
 
 def _poll(entry: _Running, root: Path, cache: BuildCache, limits: Limits) -> Compiled | None:
-    """The outcome when the compiler has ended, None while it runs."""
+    """The outcome when the job has ended, None while it runs."""
     pid, status, usage = os.wait4(entry.process.pid, os.WNOHANG)
     if pid == 0:
         if limits.timeout_s and time.monotonic() - entry.started > limits.timeout_s:
@@ -174,20 +216,40 @@ def _poll(entry: _Running, root: Path, cache: BuildCache, limits: Limits) -> Com
         return None
     code = os.waitstatus_to_exitcode(status)
     entry.process.returncode = code
-    cost = Cost(round(usage.ru_utime + usage.ru_stime, 2), usage.ru_maxrss * 1024)
+    cost = Cost(
+        round(entry.cost.cpu_s + usage.ru_utime + usage.ru_stime, 2),
+        max(entry.cost.peak_bytes, usage.ru_maxrss * 1024),
+    )
+    if code == 0 and entry.rest and not entry.timed_out:
+        entry.cost = cost
+        entry.process = _run(entry.rest.pop(0), entry.folder, root)
+        return None
     messages = (entry.folder / "err").read_text(encoding="utf-8", errors="replace")
     messages = messages.replace(f"{root.as_posix()}/", "").replace(f"{entry.folder.as_posix()}/", "")
+    failure = ""
     if entry.timed_out:
-        return Compiled(False, b"", f"{messages}\nerror: stopped after {limits.timeout_s:.0f} s", cost)
-    if code < 0 or _machine_failed(messages):
+        failure = f"stopped after {limits.timeout_s:.0f} s"
+    elif code < 0 or _machine_failed(messages):
         reason = f"killed by signal {-code}" if code < 0 else "the machine failed"
-        return Compiled(False, b"", f"{messages}\nerror: the compiler was stopped: {reason}", cost)
-    output = (entry.folder / "out").read_bytes() if code == 0 else b""
-    compiled = Compiled(code == 0, output, messages, cost)
-    dependencies = _dependencies(entry.folder / "deps", root)
-    if dependencies and (compiled.ok or "file not found" not in messages):  # a header that is added changes no list
-        cache.store(entry.job, compiled, dependencies)
+        failure = f"the compiler was stopped: {reason}"
+    if failure:
+        compiled = Compiled(False, b"", f"{messages}\nerror: {failure}", cost)
+    else:
+        compiled = Compiled(code == 0, (entry.folder / "out").read_bytes() if code == 0 else b"", messages, cost)
+        _keep(entry, compiled, root, cache)
+    shutil.rmtree(entry.folder, ignore_errors=True)
     return compiled
+
+
+def _keep(entry: _Running, compiled: Compiled, root: Path, cache: BuildCache) -> None:
+    """Store an outcome in the cache when everything that it depends on is known."""
+    if entry.job.cut is not None:
+        cache.store(entry.job, compiled, ())  # the bitcode is all
+        return
+    dependencies = _dependencies(entry.folder / "deps", root)
+    # A header that was not found is on no list, and would be missed when it appears.
+    if dependencies and (compiled.ok or "file not found" not in compiled.messages):
+        cache.store(entry.job, compiled, dependencies)
 
 
 def _machine_failed(messages: str) -> bool:

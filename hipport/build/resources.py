@@ -24,6 +24,7 @@ class KernelUsage:
         sgpr_spills: scalar registers spilled.
         max_workgroup_size: most work items of a workgroup (``__launch_bounds__``).
         wave_size: lanes of a wave.
+        hostcall: it may call the host (``printf``, ``malloc``, a failing ``assert``).
         code_bytes: size of the kernel's own code; called functions that were not inlined are extra.
         occupancy: see `Occupancy`, with static LDS only and a workgroup of `max_workgroup_size`.
     """
@@ -38,6 +39,7 @@ class KernelUsage:
     sgpr_spills: int
     max_workgroup_size: int
     wave_size: int
+    hostcall: bool
     code_bytes: int
     occupancy: Occupancy
 
@@ -67,6 +69,7 @@ def _usage(kernel: Kernel, target: Target, code_bytes: int) -> KernelUsage:
         sgpr_spills=kernel.sgpr_spills,
         max_workgroup_size=kernel.max_workgroup_size,
         wave_size=kernel.wavefront_size,
+        hostcall=any(argument.kind == "hidden_hostcall_buffer" for argument in kernel.arguments),
         code_bytes=code_bytes,
         occupancy=occupancy(target, kernel.vgprs, kernel.sgprs, lds, kernel.max_workgroup_size, kernel.wavefront_size),
     )

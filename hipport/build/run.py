@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
+from hipport.build.bitcode import BitcodeFacts, read_bitcode
 from hipport.build.cache import BuildCache, Compiled
+from hipport.build.instantiations import Instantiation, choose, instantiation, template_parameters
 from hipport.build.outcome import Outcome, outcome_of, record_bytes
-from hipport.build.plan import Headers, Job, Pass, host_job
-from hipport.build.queue import Limits, run_jobs
+from hipport.build.plan import Cut, Headers, Job, Pass, host_job, kernel_job
+from hipport.build.queue import Bitcode, Limits, run_jobs
 from hipport.build.registration import compare
 from hipport.build.settings import BuildSettings
 from hipport.build.sourcemap import SourceMap
@@ -25,6 +29,9 @@ from hipport.sdk import Sdk
 RECORD = "build.json"
 CACHE_DAMAGED = "HP813"
 _RECORD_EVERY_S = 2.0  # the cache keeps every result at once; the record is for readers
+
+
+Listing = dict[tuple[str, str], tuple[Instantiation, ...]]  # (unit, target) -> its kernels
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,7 @@ class Workshop:
         fresh: ignore cached results.
         started: called when a compiler starts.
         finished: called with each outcome.
+        planned: called with the number of jobs that a finished front end led to.
     """
 
     tree: Tree
@@ -82,6 +90,7 @@ class Workshop:
     fresh: bool = False
     started: Callable[[Job], None] = lambda job: None
     finished: Callable[[Outcome], None] = lambda outcome: None
+    planned: Callable[[int], None] = lambda number: None
 
 
 def run_plan(jobs: Sequence[Job], workshop: Workshop) -> BuildResult:
@@ -92,6 +101,71 @@ def run_plan(jobs: Sequence[Job], workshop: Workshop) -> BuildResult:
     """
     outcomes = _run(jobs, workshop, [])
     return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
+
+
+def list_instantiations(result: BuildResult, workshop: Workshop, units: Sequence[Unit]) -> Listing:
+    """The kernels that the front end made of each unit and target, sorted by their readable form."""
+    found = {(o.unit, o.target): o.bitcode.kernels for o in result.outcomes if o.bitcode is not None}
+    names = demangler(workshop.sdk)(sorted({symbol for symbols in found.values() for symbol in symbols}))
+    parameters = {
+        unit.path: template_parameters(workshop.tree, unit.reached)
+        for unit in units
+        if any(p == unit.path for p, _ in found)
+    }
+    return {
+        (path, target): tuple(
+            sorted((instantiation(s, names[s], parameters[path]) for s in symbols), key=lambda what: what.readable)
+        )
+        for (path, target), symbols in found.items()
+    }
+
+
+def add_kernels(
+    result: BuildResult,
+    front_ends: Sequence[Job],
+    workshop: Workshop,
+    settings: BuildSettings,
+    units: Sequence[Unit],
+) -> BuildResult:
+    """Compile the kernels that ``settings.instantiations`` choose, each on its own, from what the front ends made.
+
+    Args:
+        result: of `run_plan` with `front_ends`.
+        front_ends: jobs, of which those of pass ``front-end`` count.
+        workshop: see `Workshop`.
+        settings: patterns and flags.
+        units: the units of the jobs.
+
+    Raises:
+        HipportError: a pattern matches nothing though every front end succeeded, or as `run_plan`.
+        ToolchainError: LLVM's ``opt`` is not installed.
+    """
+    opt = workshop.sdk.tool("opt")
+    listing = list_instantiations(result, workshop, units)
+    everything = [what for kernels in listing.values() for what in kernels]
+    chosen = set(choose(settings.instantiations, everything, strict=not result.failed))
+    facts = {(o.unit, o.target): o.bitcode for o in result.outcomes if o.bitcode is not None}
+    jobs = [
+        kernel_job(job.unit, job.target, _cut(what, facts[job.unit.path, job.target]), settings)
+        for job in front_ends
+        for what in listing.get((job.unit.path, job.target), ())
+        if what in chosen
+    ]
+    source = {(job.unit.path, job.target): job for job in front_ends if job.kind is Pass.FRONT_END}
+
+    def bitcode(job: Job) -> bytes:
+        found = workshop.cache.look_up(source[job.unit.path, job.target])
+        if found is None or job.cut is None or hashlib.sha256(found.output).hexdigest() != job.cut.bitcode_sha256:
+            raise HipportError(f"{job.unit.path} or a header changed during the build", "run the same command again")
+        return found.output
+
+    workshop.planned(len(jobs))
+    outcomes = _run(jobs, workshop, list(result.outcomes), Bitcode(opt, bitcode))
+    return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
+
+
+def _cut(what: Instantiation, unit: BitcodeFacts) -> Cut:
+    return Cut(what.symbol, what.short, unit.sha256, unit.variables)
 
 
 def add_host_objects(
@@ -148,12 +222,14 @@ def demangler(sdk: Sdk) -> Callable[[Iterable[str]], dict[str, str]]:
     return demangle
 
 
-def _run(jobs: Sequence[Job], workshop: Workshop, outcomes: list[Outcome]) -> list[Outcome]:
+def _run(
+    jobs: Sequence[Job], workshop: Workshop, outcomes: list[Outcome], bitcode: Bitcode | None = None
+) -> list[Outcome]:
     total = len(outcomes) + len(jobs)
     recorded = time.monotonic()
 
     def done(job: Job, compiled: Compiled) -> None:
-        outcome = outcome_of(job, compiled, workshop.sources)
+        outcome = outcome_of(job, compiled, workshop.sources, lambda data: _bitcode_facts(data, workshop))
         if outcome.output:
             target = workshop.out / outcome.output
             if not (target.is_file() and target.read_bytes() == compiled.output):
@@ -180,14 +256,28 @@ def _run(jobs: Sequence[Job], workshop: Workshop, outcomes: list[Outcome]) -> li
             done,
             workshop.started,
             workshop.fresh,
+            bitcode,
         )
     finally:
         record()
     return outcomes
 
 
+def _bitcode_facts(data: bytes, workshop: Workshop) -> BitcodeFacts:
+    sha256 = hashlib.sha256(data).hexdigest()
+
+    def find() -> dict[str, Any]:
+        with tempfile.NamedTemporaryFile(prefix="hipport-", suffix=".bc") as file:
+            file.write(data)
+            file.flush()
+            return asdict(read_bitcode(Path(file.name), sha256, workshop.sdk.tool("llvm-dis")))
+
+    row = workshop.cache.remembered("bitcode-facts", sha256, find)
+    return BitcodeFacts(sha256, *(tuple(row[name]) for name in ("kernels", "variables", "assembly")))
+
+
 def _sorted(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
-    return tuple(sorted(outcomes, key=lambda o: (o.unit, o.kind, o.target)))
+    return tuple(sorted(outcomes, key=lambda o: (o.unit, o.kind, o.target, o.symbol)))
 
 
 def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic, ...]:
@@ -195,8 +285,9 @@ def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic
     demangle = demangler(workshop.sdk)
     found: list[Diagnostic] = []
     for outcome in _sorted(outcomes):
-        if outcome.kind is Pass.DEVICE and outcome.ok and outcome.unit in registered:
-            names = [kernel.name for kernel in outcome.kernels]
+        # Kernels that are left out of a build on purpose are in the bitcode all the same.
+        names = outcome.bitcode.kernels if outcome.bitcode else [kernel.name for kernel in outcome.kernels]
+        if outcome.kind in (Pass.DEVICE, Pass.FRONT_END) and outcome.ok and outcome.unit in registered:
             source, _ = workshop.sources.source(outcome.unit, 0)
             found += compare(source, outcome.target, names, registered[outcome.unit], demangle)
     for name in workshop.cache.damaged:

@@ -23,6 +23,7 @@ class BuildSettings:
         units: patterns of the units to build; empty means all that were found.
         exclude: patterns of files that are never units.
         kernels: patterns of kernel names; a unit without a match is left out.
+        instantiations: patterns of kernels (`hipport.build.instantiations`) to compile alone; empty means whole units.
         include_dirs: added to every unit, relative to the tree root or absolute.
         defines: ``NAME`` or ``NAME=VALUE``, added to every unit.
         flags: further compiler flags, added last.
@@ -33,18 +34,20 @@ class BuildSettings:
     units: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
+    instantiations: tuple[str, ...] = ()
     include_dirs: tuple[str, ...] = ()
     defines: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     std: str = ""
 
     def with_preset(self, preset: BuildSettings) -> BuildSettings:
-        """What a preset chooses (targets, units, kernels, std) wins; what it adds (the rest) is appended."""
+        """What a preset chooses (targets, units, kernels, instantiations, std) wins; what it adds is appended."""
         return replace(
             preset,
             targets=preset.targets or self.targets,
             units=preset.units or self.units,
             kernels=preset.kernels or self.kernels,
+            instantiations=preset.instantiations or self.instantiations,
             std=preset.std or self.std,
             exclude=self.exclude + preset.exclude,
             include_dirs=self.include_dirs + preset.include_dirs,

@@ -151,16 +151,19 @@ def _defines_kernel(tree: Tree, unit: Unit, patterns: Sequence[str]) -> bool:
         if tree.facts(file).has_kernels:
             text = (tree.root / file).read_text(encoding="utf-8", errors="replace")
             for match in re.finditer(r"__global__\b", text):
-                head = re.search(
-                    r"([A-Za-z_]\w*)\s*\((?!\s*\()", _without_attributes(text[match.end() : match.end() + 400])
-                )
-                if head:
-                    names.add(head[1])
+                if name := kernel_name(text[match.end() : match.end() + 400]):
+                    names.add(name)
             # A macro whose first parameter is the kernel's name, and what it is used with.
             for macro in re.finditer(r"#define[ \t]+(\w+)\([ \t]*(\w+)[^)]*\)(?:[^\n]*\\\r?\n)*[^\n]*", text):
                 if re.search(rf"__global__\b[^;{{]*\b{macro[2]}[ \t]*\(", macro[0]):
                     names.update(re.findall(rf"\b{macro[1]}\(\s*(\w+)", text))
     return any(fnmatchcase(name, pattern) or pattern in name for name in names for pattern in patterns)
+
+
+def kernel_name(declaration: str) -> str:
+    """Name of the kernel whose declaration goes on after ``__global__``; empty when there is none."""
+    head = re.search(r"([A-Za-z_]\w*)\s*\((?!\s*\()", _without_attributes(declaration))
+    return head[1] if head else ""
 
 
 def _without_attributes(text: str) -> str:

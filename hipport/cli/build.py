@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 @click.option("--target", "-t", "targets", multiple=True, metavar="GFX", help="AMD target, e.g. gfx942; repeatable.")
 @click.option("--unit", "-u", "units", multiple=True, metavar="PATTERN", help="Only units that match; repeatable.")
 @click.option("--kernel", "-k", "kernels", multiple=True, metavar="PATTERN", help="Only units with such a kernel.")
+@click.option(
+    "--instantiation",
+    "-i",
+    "instantiations",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only kernels that match, each compiled on its own; repeatable.",
+)
+@click.option("--list", "list_only", is_flag=True, help="List the kernels of the units after the front end.")
+@click.option("--front-end", "front_end_only", is_flag=True, help="Only check that the units pass the front end.")
 @click.option("--preset", metavar="NAME", help="Settings by name: demo, sample, layer_norm, ... or hipport.toml's own.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("build_hip"), show_default=True, help="Output.")
 @click.option("--include", "-I", "includes", multiple=True, metavar="DIR", help="Include folder; repeatable.")
@@ -52,6 +62,9 @@ def command(
     targets: tuple[str, ...],
     units: tuple[str, ...],
     kernels: tuple[str, ...],
+    instantiations: tuple[str, ...],
+    list_only: bool,
+    front_end_only: bool,
     preset: str | None,
     out: Path,
     includes: tuple[str, ...],
@@ -84,12 +97,14 @@ def command(
       hipport build --preset demo               two small units for gfx942
       hipport build -t gfx942 -t gfx1100 -j4    everything, for two targets
       hipport build -k softmax --per-kernel     units with such a kernel, one row per kernel
+      hipport build -u '*hdim64*' --list        every kernel with its template arguments
+      hipport build -i 'fwd<Causal=true>'       kernels by name and arguments (docs/build.md)
     """
     from dataclasses import replace
 
     from hipport.build.cache import BuildCache
     from hipport.build.plan import make_plan
-    from hipport.build.run import Workshop, add_host_objects, link, run_plan
+    from hipport.build.run import Workshop, add_host_objects, add_kernels, link, run_plan
     from hipport.build.settings import read_settings
     from hipport.build.tree import Tree
     from hipport.build.units import find_units
@@ -107,6 +122,7 @@ def command(
         targets=targets or settings.targets or general.targets,
         units=units or settings.units,
         kernels=kernels or settings.kernels,
+        instantiations=instantiations or settings.instantiations,
         include_dirs=(*settings.include_dirs, *general.include, *(_relative(i, root) for i in includes)),
         defines=(*settings.defines, *defines),
         flags=(*settings.flags, *flags),
@@ -115,13 +131,29 @@ def command(
     for name in settings.targets:
         target_named(name)
 
+    front_end = bool(settings.instantiations) or list_only or front_end_only
+    if front_end and (host or link_name):
+        raise HipportError(
+            "--host and --link embed whole units", "leave out --instantiation, --list and --front-end, or the preset"
+        )
+
     sources = Tree.read(root)
     sdk = _toolchain(root)
+    if settings.instantiations:
+        sdk.tool("opt")  # before minutes of front end
     chosen = find_units(sources, settings)
     if not chosen:
         raise HipportError(f"{root} holds no translation units", "run hipport translate first, or name another tree")
     torch = _torch_headers(chosen)
-    plan = make_plan(chosen, sdk, settings, settings.targets, torch=torch, check_registration=not no_registration)
+    plan = make_plan(
+        chosen,
+        sdk,
+        settings,
+        settings.targets,
+        torch=torch,
+        check_registration=not (no_registration or list_only),
+        front_end=front_end,
+    )
     if compile_commands is not None:
         _write_compile_commands(compile_commands, plan, sdk, sources)
     if plan_only:
@@ -138,13 +170,18 @@ def command(
         fresh=fresh,
         started=progress.started,
         finished=progress.finished,
+        planned=progress.planned,
     )
     result = run_plan(plan, workshop)
+    if list_only:
+        return _print_listing(result, workshop, settings, chosen, as_json)
+    if settings.instantiations and not front_end_only:
+        result = add_kernels(result, plan, workshop, settings, chosen)
     if host or link_name:
         result = add_host_objects(result, chosen, workshop, settings, torch)
     if link_name and not result.failed:
         result = link(result, chosen, link_name, workshop)
-    _print_result(result, workshop, settings, per_kernel or bool(kernels), as_json)
+    _print_result(result, workshop, settings, chosen, per_kernel or bool(kernels or settings.instantiations), as_json)
     if link_name and result.failed:
         click.echo(f"{link_name} was not linked: {len(result.failed)} compilations failed", err=True)
     return 1 if result.needs_person else 0
@@ -246,6 +283,10 @@ class _Progress:
         self.quiet = quiet
         self.count = 0
 
+    def planned(self, number: int) -> None:
+        """Expect more jobs."""
+        self.total += number
+
     def started(self, job: Job) -> None:
         """Say what runs, where it can be overwritten."""
         if not self.quiet and sys.stderr.isatty():
@@ -253,6 +294,8 @@ class _Progress:
 
     def finished(self, outcome: Outcome) -> None:
         """Say how it went."""
+        from hipport.build.plan import Pass
+
         self.count += 1
         if self.quiet:
             return
@@ -260,8 +303,10 @@ class _Progress:
         cost = "cached" if outcome.cached else f"{outcome.cost.cpu_s:.1f} s, {outcome.cost.peak_bytes / 2**20:.0f} MiB"
         tty = sys.stderr.isatty()
         start, end = ("\r", "\x1b[K") if tty else ("", "")
-        where = outcome.target or outcome.kind.value
-        click.echo(f"{start}[{self.count}/{self.total}] {outcome.unit} [{where}] {state} ({cost}){end}", err=True)
+        kind = "" if outcome.kind is Pass.DEVICE else f" {outcome.kind.value}"
+        where = f"{outcome.target}{kind}".strip()
+        what = f"{outcome.unit}: {outcome.readable}" if outcome.readable else outcome.unit
+        click.echo(f"{start}[{self.count}/{self.total}] {what} [{where}] {state} ({cost}){end}", err=True)
 
 
 def _print_plan(plan: tuple[Job, ...], units: tuple[Unit, ...], sdk: Sdk, as_json: bool) -> int:
@@ -307,12 +352,54 @@ def _write_compile_commands(path: Path, plan: tuple[Job, ...], sdk: Sdk, tree: T
     write_atomic(path, (json.dumps(rows, indent=1) + "\n").encode())
 
 
+def _print_listing(
+    result: BuildResult, workshop: Workshop, settings: BuildSettings, units: tuple[Unit, ...], as_json: bool
+) -> int:
+    """Kernels of the units: all, or those that the patterns choose."""
+    import json
+
+    from hipport.build.instantiations import choose
+    from hipport.build.report import print_diagnostics
+    from hipport.build.run import list_instantiations
+
+    listing = list_instantiations(result, workshop, units)
+    everything = [what for kernels in listing.values() for what in kernels]
+    chosen = set(choose(settings.instantiations, everything, strict=not result.failed))
+    rows = {key: [what for what in kernels if what in chosen] for key, kernels in sorted(listing.items())}
+    if as_json:
+        data = [
+            {
+                "unit": unit,
+                "target": target,
+                "kernels": [
+                    {"name": w.symbol, "function": w.function, "arguments": w.named, "pattern": w.readable}
+                    for w in kernels
+                ],
+            }
+            for (unit, target), kernels in rows.items()
+        ]
+        click.echo(json.dumps({"units": data}, indent=2))
+    else:
+        for (unit, target), kernels in rows.items():
+            click.echo(f"{unit} [{target}]: {len(kernels)} kernels")
+            for what in kernels:
+                click.echo(f"  {what.readable}")
+        print_diagnostics(result, workshop.out)
+    return 1 if result.failed else 0
+
+
 def _print_result(
-    result: BuildResult, workshop: Workshop, settings: BuildSettings, per_kernel: bool, as_json: bool
+    result: BuildResult,
+    workshop: Workshop,
+    settings: BuildSettings,
+    units: tuple[Unit, ...],
+    per_kernel: bool,
+    as_json: bool,
 ) -> None:
     from hipport.build.report import per_kernel_rows, print_text, result_json
+    from hipport.perf.main_loop import code_figures
 
-    rows = per_kernel_rows(result, workshop, settings.kernels)
+    rows = per_kernel_rows(result, workshop, settings.kernels, units, code_figures if per_kernel or as_json else None)
     if as_json:
         import json
 

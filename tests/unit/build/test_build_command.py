@@ -378,3 +378,104 @@ def test_the_tree_of_the_settings_from_a_folder_below(tmp_path: Path, monkeypatc
     write(tmp_path, {"hipport.toml": 'out = "hip"\n', "hip/a.cu": TWO_KERNELS, "below/readme": ""})
     monkeypatch.chdir(tmp_path / "below")
     assert "a.cu (device and host)" in build("--plan").stdout
+
+
+TEMPLATES = (
+    HEADER
+    + """
+__device__ int table[4] = {1, 2, 3, 4};
+template <int N, bool Add> __global__ void __launch_bounds__(64) fold(int* p) {
+  __shared__ int s[N];
+  s[threadIdx.x % N] = p[threadIdx.x] + table[threadIdx.x % 4];
+  __syncthreads();
+  int sum = 0;
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < p[0]; i++) sum = Add ? sum + s[i % N] : sum ^ s[i % N];
+  p[threadIdx.x] = sum;
+}
+__global__ void plain(float* p) { p[0] = __expf(p[1]); }
+void launch(int* p, float* f) {
+  fold<8, true><<<1, 64>>>(p); fold<8, false><<<1, 64>>>(p); fold<16, true><<<1, 64>>>(p); plain<<<1, 1>>>(f);
+}
+"""
+)
+
+
+def test_kernels_on_their_own_are_those_of_the_whole_unit(tmp_path: Path) -> None:
+    """The whole unit's compilation is the reference: same registers, LDS and instructions of each kernel."""
+    from hipport.perf.functions import functions_of
+
+    write(tmp_path / "tree", {"a.cu": TEMPLATES})
+    for target in ("gfx942", "gfx1201"):
+        code, whole = build_json("tree", "-t", target, "-j", "1", "--out", "whole")
+        assert code == 0
+        code, apart = build_json("tree", "-t", target, "-j", "1", "--out", "apart", "-i", "*")
+        assert code == 0
+        assert apart["diagnostics"] == []  # registration was compared with the front end's kernels
+        reference = {k["name"]: k for row in whole["outcomes"] for k in row.get("kernels", ())}
+        rows = [row for row in apart["outcomes"] if row["pass"] == "kernel"]
+        assert len(rows) == len(reference) == 4
+        object_ = CodeObject.parse((tmp_path / "whole" / target / "a.cu.hsaco").read_bytes())
+        expected = functions_of(object_)
+        for row in rows:
+            (kernel,) = row["kernels"]
+            facts = ("vgprs", "sgprs", "lds_bytes", "scratch_bytes", "code_bytes", "occupancy", "hostcall")
+            assert {f: kernel[f] for f in facts} == {f: reference[kernel["name"]][f] for f in facts}
+            assert bool(kernel["code"]["main_loops"]) is not kernel["readable"].startswith("plain")
+            built = CodeObject.parse((tmp_path / "apart" / row["output"]).read_bytes())
+            assert list(built.kernels) == [kernel["name"]]
+            mine = functions_of(built)[kernel["name"]].instructions
+            theirs = expected[kernel["name"]].instructions
+            # The address of `table` is relative to the code: the literal differs with what else is in the object.
+            assert [i.opcode for i in mine] == [i.opcode for i in theirs]
+
+
+def test_instantiations_by_pattern(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.cu": TEMPLATES})
+    options = ("tree", "-t", "gfx942", "-j", "1")
+    code, report = build_json(*options, "-i", "fold<Add=true, N=8>", "-i", "plain")
+    assert code == 0
+    kernels = [k for row in report["outcomes"] for k in row.get("kernels", ())]
+    assert sorted(k["readable"] for k in kernels) == ["plain(float*)", "void fold<8, true>(int*)"]
+    assert report["totals"]["gfx942"]["instantiations"] == 4
+    assert next(k for k in kernels if "fold" in k["name"])["arguments"] == [["N", "8"], ["Add", "true"]]
+    listed = build(*options, "--list", "-i", "fold<8, *>")
+    assert listed.return_value == 0
+    assert listed.output.splitlines() == [
+        "a.cu [gfx942]: 2 kernels",
+        "  fold<N=8, Add=false>",
+        "  fold<N=8, Add=true>",
+    ]
+    with pytest.raises(HipportError, match="no kernel matches 'fold<N=7>'"):
+        build_json(*options, "-i", "fold<N=7>")
+    with pytest.raises(HipportError, match="embed whole units"):
+        build_json(*options, "-i", "fold", "--host")
+
+
+def test_an_edit_elsewhere_costs_the_front_end_only(tmp_path: Path) -> None:
+    """A comment changes no bitcode, so no kernel is compiled again."""
+    tree = write(tmp_path / "tree", {"a.cu": TEMPLATES})
+    build_json("tree", "-t", "gfx942", "-j", "1", "-i", "plain")
+    write(tree, {"a.cu": TEMPLATES + "// the end\n"})
+    _, report = build_json("tree", "-t", "gfx942", "-j", "1", "-i", "plain", "--no-registration")
+    assert {row["pass"]: row["cost"]["cached"] for row in report["outcomes"]} == {"front-end": False, "kernel": True}
+
+
+def test_front_end_alone(tmp_path: Path) -> None:
+    """An unknown name fails there; code that no backend takes does not, but its assembly is named."""
+    assembly = '__global__ void k(int* p) { int x; asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); p[0] = x; }\n'
+    write(
+        tmp_path / "tree",
+        {"bad.cu": HEADER + "__global__ void k() { nothing(); }\n", "ptx.cu": HEADER + assembly, "a.cu": TEMPLATES},
+    )
+    code, report = build_json("tree", "-t", "gfx942", "-j", "1", "--front-end", "--no-registration")
+    assert code == 1
+    rows = {row["unit"]: row for row in report["outcomes"]}
+    assert {unit: row["ok"] for unit, row in rows.items()} == {"bad.cu": False, "ptx.cu": True, "a.cu": True}
+    assert rows["ptx.cu"]["bitcode"]["assembly"] == ["mov.u32 $0, %laneid;"]
+    assert rows["a.cu"]["bitcode"]["assembly"] == []
+    assert len(rows["a.cu"]["bitcode"]["kernels"]) == 4
+    assert report["totals"]["gfx942"]["ok"] == 2
+    code, report = build_json("tree", "-u", "ptx.cu", "-t", "gfx942", "-j", "1", "-i", "k", "--no-registration")
+    assert code == 1
+    assert {d["id"] for d in report["diagnostics"]} == {"HP805"}
