@@ -16,6 +16,7 @@ from hipport.flash.cases import read_cases  # noqa: E402
 from hipport.flash.kernels import Instantiation  # noqa: E402
 from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
 from hipport.flash.reference import Options, attention  # noqa: E402
+from hipport.hiprt.program import CompileError  # noqa: E402
 
 INTERFACE = """
 import flash_attn_2_cuda
@@ -36,10 +37,15 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def verify(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Verify:
-    def call(*arguments: str, error: float = 0.0) -> tuple[int, str, str]:
+    def call(*arguments: str, error: float = 0.0, broken: str = "") -> tuple[int, str, str]:
+        def prepare(self: FlashAttention, kernels: Sequence[Instantiation]) -> None:
+            if broken and broken in map(str, kernels):
+                raise CompileError("clang: too hard", "")
+
         def run(
             self: FlashAttention, what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
         ) -> list[Array]:
+            self.prepare([what])
             places = {name: p.buffer for name, p in launches[0].parameters.items() if isinstance(p, Pointer)}
             q, k, v = (torch.from_numpy(buffers[places[name]][0])[0].double() for name in ("q_ptr", "k_ptr", "v_ptr"))
             out, lse = attention(q, k, v, Options(causal=bool(launches[0].parameters["is_causal"])))
@@ -50,7 +56,7 @@ def verify(tree: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
             return [computed.get(n, array) for n, (array, wanted) in enumerate(buffers) if wanted]
 
         monkeypatch.setattr(FlashAttention, "_run", run)
-        monkeypatch.setattr(FlashAttention, "prepare", lambda self, kernels: None)
+        monkeypatch.setattr(FlashAttention, "prepare", prepare)
         with pytest.raises(SystemExit) as left:
             main(["verify", str(tree), *arguments])
         out, err = capsys.readouterr()
@@ -76,6 +82,15 @@ def test_wrong_results_fail(verify: Verify) -> None:
     assert not case["passed"]
     assert case["figures"]["max"]["value"] == pytest.approx(0.1, rel=0.02)
     assert case["figures"]["max"]["bar"] < 0.01
+
+
+def test_kernel_that_does_not_compile_fails_its_cases_only(verify: Verify) -> None:
+    chosen = ("-k", "ragged_gqa", "-k", "causal_no_key_rows", "-j", "1")
+    code, out, _ = verify(*chosen, broken="fwd-hd64-fp16-causal-even_k")
+    assert code == 1
+    assert "clang: too hard" in out
+    assert "2 cases, 1 failed" in out
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("ragged_gqa")] == ["ok"]
 
 
 def test_plan_runs_nothing(verify: Verify) -> None:
