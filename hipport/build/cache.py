@@ -20,6 +20,7 @@ import hashlib
 import json
 import posixpath
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,6 +82,7 @@ class BuildCache:
         self._tree = tree
         self._identity = compiler_identity
         self._hashes: dict[str, str] = {}
+        self._opened_ns = time.time_ns()
         self.damaged: list[str] = []
 
     def look_up(self, job: Job) -> Compiled | None:
@@ -100,14 +102,14 @@ class BuildCache:
             return None
 
     def store(self, job: Job, compiled: Compiled, dependencies: Sequence[str]) -> None:
-        """Keep an outcome.
+        """Keep an outcome; one that read a file which changed since this object was made belongs to no known state.
 
         Raises:
             HipportError: the cache cannot be written.
         """
         dependencies = _numbered(job, dependencies)
         key = self._key(job, dependencies)
-        if key is None:  # a file changed or vanished while the compiler ran: the result belongs to no known state
+        if key is None or self._changed(job, dependencies):
             return
         packed = zstandard.compress(compiled.output, 3)
         row = {
@@ -165,6 +167,15 @@ class BuildCache:
         for name in sorted({posixpath.basename(path) for path in dependencies}):
             digest.update(repr(self._tree.by_name.get(name, ())).encode("utf-8", "surrogateescape"))
         return digest.hexdigest()
+
+    def _changed(self, job: Job, dependencies: Sequence[str]) -> bool:
+        folders = _system_folders(job)
+        with contextlib.suppress(OSError):
+            return any(
+                (self._tree.root / _located(path, folders)).stat().st_mtime_ns > self._opened_ns
+                for path in dependencies
+            )
+        return True
 
     def _hash(self, path: str) -> str | None:
         if path not in self._hashes:

@@ -13,9 +13,8 @@ from typing import Any
 
 from hipport.build.bitcode import BitcodeFacts, read_bitcode
 from hipport.build.cache import BuildCache, Compiled
-from hipport.build.instantiations import Instantiation, choose, instantiation, template_parameters
 from hipport.build.outcome import Outcome, outcome_of, record_bytes
-from hipport.build.plan import Cut, Headers, Job, Pass, host_job, kernel_job
+from hipport.build.plan import Headers, Job, Pass, host_job
 from hipport.build.queue import Bitcode, Limits, run_jobs
 from hipport.build.registration import compare
 from hipport.build.settings import BuildSettings
@@ -29,9 +28,6 @@ from hipport.sdk import Sdk
 RECORD = "build.json"
 CACHE_DAMAGED = "HP813"
 _RECORD_EVERY_S = 2.0  # the cache keeps every result at once; the record is for readers
-
-
-Listing = dict[tuple[str, str], tuple[Instantiation, ...]]  # (unit, target) -> its kernels
 
 
 @dataclass(frozen=True)
@@ -99,73 +95,7 @@ def run_plan(jobs: Sequence[Job], workshop: Workshop) -> BuildResult:
     Raises:
         HipportError: no compiler, or the output cannot be written (full disk): what was finished stays recorded.
     """
-    outcomes = _run(jobs, workshop, [])
-    return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
-
-
-def list_instantiations(result: BuildResult, workshop: Workshop, units: Sequence[Unit]) -> Listing:
-    """The kernels that the front end made of each unit and target, sorted by their readable form."""
-    found = {(o.unit, o.target): o.bitcode.kernels for o in result.outcomes if o.bitcode is not None}
-    names = demangler(workshop.sdk)(sorted({symbol for symbols in found.values() for symbol in symbols}))
-    parameters = {
-        unit.path: template_parameters(workshop.tree, unit.reached)
-        for unit in units
-        if any(p == unit.path for p, _ in found)
-    }
-    return {
-        (path, target): tuple(
-            sorted((instantiation(s, names[s], parameters[path]) for s in symbols), key=lambda what: what.readable)
-        )
-        for (path, target), symbols in found.items()
-    }
-
-
-def add_kernels(
-    result: BuildResult,
-    front_ends: Sequence[Job],
-    workshop: Workshop,
-    settings: BuildSettings,
-    units: Sequence[Unit],
-) -> BuildResult:
-    """Compile the kernels that ``settings.instantiations`` choose, each on its own, from what the front ends made.
-
-    Args:
-        result: of `run_plan` with `front_ends`.
-        front_ends: jobs, of which those of pass ``front-end`` count.
-        workshop: see `Workshop`.
-        settings: patterns and flags.
-        units: the units of the jobs.
-
-    Raises:
-        HipportError: a pattern matches nothing though every front end succeeded, or as `run_plan`.
-        ToolchainError: LLVM's ``opt`` is not installed.
-    """
-    opt = workshop.sdk.tool("opt")
-    listing = list_instantiations(result, workshop, units)
-    everything = [what for kernels in listing.values() for what in kernels]
-    chosen = set(choose(settings.instantiations, everything, strict=not result.failed))
-    facts = {(o.unit, o.target): o.bitcode for o in result.outcomes if o.bitcode is not None}
-    jobs = [
-        kernel_job(job.unit, job.target, _cut(what, facts[job.unit.path, job.target]), settings)
-        for job in front_ends
-        for what in listing.get((job.unit.path, job.target), ())
-        if what in chosen
-    ]
-    source = {(job.unit.path, job.target): job for job in front_ends if job.kind is Pass.FRONT_END}
-
-    def bitcode(job: Job) -> bytes:
-        found = workshop.cache.look_up(source[job.unit.path, job.target])
-        if found is None or job.cut is None or hashlib.sha256(found.output).hexdigest() != job.cut.bitcode_sha256:
-            raise HipportError(f"{job.unit.path} or a header changed during the build", "run the same command again")
-        return found.output
-
-    workshop.planned(len(jobs))
-    outcomes = _run(jobs, workshop, list(result.outcomes), Bitcode(opt, bitcode))
-    return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
-
-
-def _cut(what: Instantiation, unit: BitcodeFacts) -> Cut:
-    return Cut(what.symbol, what.short, unit.sha256, unit.variables)
+    return add_jobs(jobs, workshop, ())
 
 
 def add_host_objects(
@@ -178,8 +108,7 @@ def add_host_objects(
         if all(outcome.ok for outcome in mine):
             binary = _fat_binary(mine, workshop) if mine else None
             jobs.append(host_job(unit, workshop.sdk, settings, torch, binary))
-    outcomes = _run(jobs, workshop, list(result.outcomes))
-    return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
+    return add_jobs(jobs, workshop, result.outcomes)
 
 
 def link(result: BuildResult, units: Sequence[Unit], name: str, workshop: Workshop) -> BuildResult:
@@ -222,9 +151,11 @@ def demangler(sdk: Sdk) -> Callable[[Iterable[str]], dict[str, str]]:
     return demangle
 
 
-def _run(
-    jobs: Sequence[Job], workshop: Workshop, outcomes: list[Outcome], bitcode: Bitcode | None = None
-) -> list[Outcome]:
+def add_jobs(
+    jobs: Sequence[Job], workshop: Workshop, before: Sequence[Outcome], bitcode: Bitcode | None = None
+) -> BuildResult:
+    """Run jobs and add their outcomes to earlier ones; arguments and errors as `run_plan` and `run_jobs`."""
+    outcomes = list(before)
     total = len(outcomes) + len(jobs)
     recorded = time.monotonic()
 
@@ -260,7 +191,7 @@ def _run(
         )
     finally:
         record()
-    return outcomes
+    return BuildResult(_sorted(outcomes), _checks(outcomes, workshop))
 
 
 def _bitcode_facts(data: bytes, workshop: Workshop) -> BitcodeFacts:

@@ -103,8 +103,9 @@ def command(
     from dataclasses import replace
 
     from hipport.build.cache import BuildCache
+    from hipport.build.kernels import add_kernels
     from hipport.build.plan import make_plan
-    from hipport.build.run import Workshop, add_host_objects, add_kernels, link, run_plan
+    from hipport.build.run import Workshop, add_host_objects, link, run_plan
     from hipport.build.settings import read_settings
     from hipport.build.tree import Tree
     from hipport.build.units import find_units
@@ -358,14 +359,10 @@ def _print_listing(
     """Kernels of the units: all, or those that the patterns choose."""
     import json
 
-    from hipport.build.instantiations import choose
+    from hipport.build.kernels import chosen_instantiations
     from hipport.build.report import print_diagnostics
-    from hipport.build.run import list_instantiations
 
-    listing = list_instantiations(result, workshop, units)
-    everything = [what for kernels in listing.values() for what in kernels]
-    chosen = set(choose(settings.instantiations, everything, strict=not result.failed))
-    rows = {key: [what for what in kernels if what in chosen] for key, kernels in sorted(listing.items())}
+    rows = chosen_instantiations(result, settings.instantiations, workshop, units)
     if as_json:
         data = [
             {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from build_fakes import job
 
 from hipport.build.cache import BuildCache, Compiled, Cost, parse_depfile
+from hipport.build.plan import Cut, Job, Pass
 from hipport.build.tree import Tree
 
 COST = Cost(1.5, 1 << 20)
@@ -66,6 +69,42 @@ def test_a_removed_header_misses(root: Path) -> None:
     stored(root)
     (root / "inc" / "h.h").unlink()
     assert cache_of(root).look_up(job("a.cu")) is None
+
+
+def test_what_was_read_from_a_header_that_changes_meanwhile_is_not_kept(root: Path) -> None:
+    """The hash of the header may be from before the edit, what the compiler read from after it."""
+    cache = cache_of(root)
+    assert cache.look_up(job("a.cu")) is None
+    time.sleep(0.02)  # file times advance with the system's clock tick
+    (root / "inc" / "h.h").write_text("edited", encoding="utf-8")
+    cache.store(job("a.cu"), OBJECT, ["a.cu", "inc/h.h"])
+    assert cache_of(root).look_up(job("a.cu")) is None
+
+
+def test_a_kernel_depends_on_its_bitcode_and_name_alone(root: Path) -> None:
+    def kernel(symbol: str, sha256: str) -> Job:
+        return replace(job("a.cu"), kind=Pass.KERNEL, cut=Cut(symbol, symbol, sha256, ()))
+
+    cache_of(root).store(kernel("k", "1"), OBJECT, ())
+    (root / "a.cu").write_text("another comment", encoding="utf-8")
+    assert cache_of(root).look_up(kernel("k", "1")) is not None
+    assert cache_of(root).look_up(kernel("k", "2")) is None
+    assert cache_of(root).look_up(kernel("l", "1")) is None
+    assert cache_of(root).look_up(job("a.cu")) is None
+    assert cache_of(root).expected_cost(kernel("k", "2")) == COST
+    assert cache_of(root).expected_cost(kernel("l", "1")) is None
+
+
+def test_what_is_known_about_bytes_is_found_once(root: Path) -> None:
+    found: list[int] = []
+
+    def find() -> dict[str, int]:
+        found.append(1)
+        return {"kernels": len(found)}
+
+    assert cache_of(root).remembered("facts", "ab12", find) == {"kernels": 1}
+    assert cache_of(root).remembered("facts", "ab12", find) == {"kernels": 1}
+    assert cache_of(root).remembered("facts", "cd34", find) == {"kernels": 2}
 
 
 def test_a_new_header_that_may_shadow_another_misses(root: Path) -> None:

@@ -6,14 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from build_fakes import fake_compiler, job, log_lines
 
 from hipport.build.cache import BuildCache, Compiled
-from hipport.build.plan import Job
-from hipport.build.queue import Limits, available_memory, run_jobs
+from hipport.build.plan import Cut, Job, Pass
+from hipport.build.queue import Bitcode, Limits, available_memory, run_jobs
 from hipport.build.tree import Tree
 from hipport.core import HipportError
 
@@ -205,3 +206,52 @@ def alive_in(group: int) -> list[int]:
 
 def test_available_memory_is_plausible() -> None:
     assert 1 << 26 < available_memory() < 1 << 46
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+def kernel_jobs(tmp_path: Path, names: str, opt: str, compiler: str) -> dict[str, Compiled]:
+    """Run jobs of pass ``kernel`` for one-letter kernels with stand-ins for both tools."""
+    root = tmp_path / "tree"
+    root.mkdir(exist_ok=True)
+    (root / "a.cu").write_text("", encoding="utf-8")
+    outcomes: dict[str, Compiled] = {}
+
+    def done(job: Job, compiled: Compiled) -> None:
+        assert job.cut is not None
+        outcomes[job.cut.symbol] = compiled
+
+    jobs = [replace(job("a.cu", flags=()), kind=Pass.KERNEL, cut=Cut(name, name, "hash", ("table",))) for name in names]
+    cache = BuildCache(Tree.read(root), "fake", tmp_path / "cache")
+    bitcode = Bitcode(script(tmp_path / "opt", opt), lambda job: b"bitcode of the unit")
+    run_jobs(jobs, script(tmp_path / "clang", compiler), root, cache, Limits(1, GIB), done, bitcode=bitcode)
+    return outcomes
+
+
+# opt -passes=... -internalize-public-api-file=FILE IN -o OUT; clang IN -o OUT
+CUT = 'echo cut >> ../log; (cat "$3"; echo; cat "${2#*=}") > "$5"'
+COMPILE = 'echo compile >> ../log; (echo object; cat "$1") > "$3"'
+
+
+def test_a_kernel_is_cut_out_and_compiled_once(tmp_path: Path) -> None:
+    outcomes = kernel_jobs(tmp_path, "kl", CUT, COMPILE)
+    assert outcomes["k"].output == b"object\nbitcode of the unit\nk\ntable\n"
+    assert outcomes["l"].output == b"object\nbitcode of the unit\nl\ntable\n"
+    assert kernel_jobs(tmp_path, "k", CUT, COMPILE)["k"].cached
+    assert (tmp_path / "log").read_text(encoding="utf-8").split() == ["cut", "compile"] * 2
+
+
+def test_a_kernel_fails_with_what_either_tool_said(tmp_path: Path) -> None:
+    outcomes = kernel_jobs(tmp_path, "k", "echo error: no such pass >&2; exit 1", COMPILE)
+    assert not outcomes["k"].ok
+    assert outcomes["k"].messages == "error: no such pass\n"
+    outcomes = kernel_jobs(tmp_path, "l", CUT, "echo error: ran out of registers >&2; exit 1")
+    assert not outcomes["l"].ok
+    assert "ran out of registers" in outcomes["l"].messages
+    outcomes = kernel_jobs(tmp_path, "m", CUT, "kill -9 $$")
+    assert "killed by signal 9" in outcomes["m"].messages
+    assert kernel_jobs(tmp_path, "m", CUT, COMPILE)["m"].ok  # what the machine caused is not kept
