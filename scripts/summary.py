@@ -23,12 +23,14 @@ def main(generated: Path, built: Path) -> int:
     print(f"    {generated}/  {n_files:,} files, {n_edits:,} edits, {for_a_person:,} findings that need a person")
     for outcome in good:
         print(f"    {built / outcome['output']}  {len(outcome['kernels'])} kernels")
+    print(f"    {built / 'flash_figures.md'}  errors of the attention kernels, and their bars")
     print(f"""
     Where to look next:
       .venv/bin/hipport diff csrc/layer_norm     what translation changed, and by which rule
       .venv/bin/hipport report                   what a reviewer needs: every edit, every finding
       .venv/bin/hipport explain HP900            what a finding means
       .venv/bin/hipport build --help             build more of it, for other targets
+      .venv/bin/hipport verify                   every attention case (a quarter of an hour), or on a GPU
       .venv/bin/hipport run PROGRAM.cu           translate, build and run a program, on a GPU or the emulator
       {generated}/manifest.json                every edit and finding as data
       README.md, ARCHITECTURE.md""")
