@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -15,10 +13,11 @@ from typing import Any
 
 from hipport.core import HipportError, target_named
 from hipport.flash.kernels import Instantiation, build_entry, programs_for
-from hipport.flash.launch import Array, Launch, run
-from hipport.hiprt.build import build_runtime
+from hipport.flash.launch import Array, Launch, run, run_here
+from hipport.flash.library import Library
+from hipport.hiprt.build import RuntimeFolder, build_runtime
 from hipport.hiprt.launch import RunOptions, runtime_environment
-from hipport.sdk import find_sdk
+from hipport.sdk import Sdk, find_sdk
 
 # What upstream's heuristic for the number of splits is told, per target (AMD product pages; one die of an MI250X).
 COMPUTE_UNITS = {"gfx90a": 110, "gfx942": 304, "gfx950": 256, "gfx1100": 96, "gfx1201": 64}
@@ -26,11 +25,15 @@ INTERFACE = "flash_attn/flash_attn_interface.py"
 
 
 class FlashAttention:
-    """Upstream's functions on CPU tensors, computed by the ported kernels.
+    """Upstream's functions, computed by the ported kernels.
+
+    On the emulator each call runs in a process of its own. On the GPU it runs in this one: tensors that are there
+    already (PyTorch for ROCm) are used in place, on PyTorch's current stream, without waiting; tensors of the CPU are
+    copied there and back.
 
     Args:
         tree: a translated tree (``generated_hip``).
-        target: LLVM processor name.
+        target: LLVM processor name; on the GPU, what it is.
         device: ``emulator``, or ``rocm`` for the GPU of this machine.
         checks: the emulator's checks (``all``, a comma list, empty for none).
         compute_units: see `COMPUTE_UNITS`; 1 keeps small problems from being split.
@@ -59,12 +62,13 @@ class FlashAttention:
         self.target = target_named(target).name
         self.device = device
         self.checks = checks
-        self._programs: dict[Instantiation, tuple[Path, int]] = {}
+        self._libraries: dict[Instantiation, Path] = {}
+        self._loaded: dict[Path, Library] = {}
         self.used: list[Instantiation] = []
         self.findings: list[str] = []
         self.philox = Philox(seed)
         units = compute_units or COMPUTE_UNITS[self.target]
-        self.extension = Extension(self._run, units, self.philox, self.target)
+        self.extension = Extension(self._run, units, self.philox, self.target, in_place=device == "rocm")
 
     def forget(self) -> None:
         """Empty `used` and `findings`."""
@@ -80,38 +84,44 @@ class FlashAttention:
             CompileError: one does not compile.
             HipportError: the tree is no translated FlashAttention, or there is no toolchain.
         """
+        sdk, runtime = self._toolchain
+        for group in programs_for([what for what in kernels if what not in self._libraries]):
+            library = build_entry(group, self.tree, self.target, sdk, runtime)
+            self._libraries.update(dict.fromkeys(group, library))
+
+    @cached_property
+    def _toolchain(self) -> tuple[Sdk, RuntimeFolder]:
         sdk = find_sdk()
-        runtime = build_runtime(sdk)
-        for group in programs_for([what for what in kernels if what not in self._programs]):
-            program = build_entry(group, self.tree, self.target, sdk, runtime)
-            self._programs.update({what: (program, place) for place, what in enumerate(group)})
+        return sdk, build_runtime(sdk)
 
     def _run(
         self, what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]
     ) -> list[Array]:
-        if what not in self._programs:
+        if what not in self._libraries:
             self.prepare([what])
-        program, place = self._programs[what]
-        launches = [replace(launch, kernel=launch.kernel + 2 * place) for launch in launches]
+        path = self._libraries[what]
         if what not in self.used:
             self.used.append(what)
-        runtime = build_runtime(find_sdk())
-        if self.device != "emulator":
-            return run(program, os.environ, buffers, launches)
+        if self.device == "rocm":
+            if path not in self._loaded:
+                self._loaded[path] = Library(path, self._toolchain[0].library_dirs)
+            return run_here(self._loaded[path], buffers, launches)
         with tempfile.TemporaryDirectory(prefix="hipport-flash-") as folder:
             statistics = Path(folder) / "statistics.json"
             options = RunOptions(target=self.target, checks=self.checks, statistics=statistics)
-            results = run(program, runtime_environment(runtime, options), buffers, launches)
-            for found in json.loads(statistics.read_text(encoding="utf-8"))["findings"]:
-                self.findings.append(f"{found['id']} {found['message']} [{found['file']}:{found['line']}]")
-        return results
+            try:
+                return run(path, runtime_environment(self._toolchain[1], options), buffers, launches)
+            finally:
+                if statistics.is_file():
+                    for found in json.loads(statistics.read_text(encoding="utf-8"))["findings"]:
+                        self.findings.append(f"{found['id']} {found['message']} [{found['file']}:{found['line']}]")
 
     @cached_property
     def interface(self) -> ModuleType:
         """Upstream's ``flash_attn_interface`` over these kernels.
 
-        Its custom operators are registered for the device type of the tensors, which is the CPU here: that word is
-        changed as the module is read. Two of these modules cannot register operators of one name, so each gets its own.
+        Its custom operators are registered for the GPU alone: the CPU is added as the module is read. Two of these
+        modules cannot register operators of one name, so each gets its own.
 
         Raises:
             HipportError: the tree has no such module.
@@ -122,7 +132,7 @@ class FlashAttention:
         except OSError as error:
             raise HipportError(f"{path}: {error.strerror}", "run: hipport translate upstream_cuda") from error
         name = f"hipport_flash_{id(self):x}"
-        text = text.replace('device_types="cuda"', 'device_types="cpu"')
+        text = text.replace('device_types="cuda"', 'device_types=("cpu", "cuda")')
         text = text.replace('"flash_attn::_flash', f'"{name}::_flash').replace(
             "torch.ops.flash_attn.", f"torch.ops.{name}."
         )

@@ -1,4 +1,4 @@
-"""Stands for upstream's compiled extension ``flash_attn_2_cuda``: the same calls, on CPU tensors.
+"""Stands for upstream's compiled extension ``flash_attn_2_cuda``: the same calls, on tensors of the CPU or a ROCm GPU.
 
 Each function decides what upstream's ``flash_api.cpp`` (2.8.3) decides: shapes, defaults, the group swap for decoding,
 the number of splits, the instantiation. Shapes are upstream's: q ``(batch, seqlen_q, heads, head_dim)``, k and v
@@ -9,7 +9,8 @@ float32 ``(batch, heads, seqlen_q)`` or ``(heads, total_q)``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,27 +42,71 @@ class Philox:
         return self.seed, now
 
 
+def on_gpu(tensor: Tensor) -> bool:
+    """Whether a tensor is in an AMD GPU's memory; PyTorch for ROCm calls its devices ``cuda`` as well."""
+    return tensor.device.type == "cuda" and torch.version.hip is not None
+
+
 @dataclass
 class _Call:
-    """Buffers and parameters of one call while it is put together."""
+    """Memory and parameters of one call while it is put together.
 
+    Attributes:
+        device: where all its tensors are.
+        in_place: the kernels run there, so that an address is all they need.
+        buffers: what is copied to where they run, and whether it is wanted back.
+        tensors: for each buffer, where its results go.
+        kept: what the kernels use in place.
+        parameters: of the launches.
+    """
+
+    device: torch.device
+    in_place: bool
     buffers: list[tuple[Array, bool]] = field(default_factory=list)
     tensors: list[Tensor | None] = field(default_factory=list)
+    kept: list[Tensor] = field(default_factory=list)
     parameters: dict[str, int | float | Pointer] = field(default_factory=dict)
 
-    def give(self, tensor: Tensor, *, wanted: bool = False) -> Pointer:
-        """Send a tensor; with ``wanted`` it receives what the kernel leaves there."""
-        source = tensor.detach().contiguous()
+    def give(self, tensor: Tensor, *, wanted: bool = False, strided: bool = False) -> Pointer | int:
+        """Address of a tensor for the kernels.
+
+        Args:
+            tensor: they see it contiguous,
+            wanted: and it receives what they leave there.
+            strided: its strides are parameters; it comes from `placed`.
+        """
+        _need(tensor.device == self.device, f"all tensors must be on {self.device}, one is on {tensor.device}")
+        source = tensor.detach() if strided else tensor.detach().contiguous()
+        if self.in_place:
+            self.kept.append(source)
+            return source.data_ptr()
+        source = source.cpu()
         array = (source.view(torch.int16) if source.dtype is torch.bfloat16 else source).numpy()
         self.buffers.append((array, wanted))
         self.tensors.append(tensor if wanted else None)
         return Pointer(len(self.buffers) - 1)
+
+    def placed(self, tensor: Tensor, *, wanted: bool) -> Tensor:
+        """The tensor itself or, where it is copied anyway, one whose strides are those of the copy."""
+        if self.in_place or tensor.is_contiguous():
+            return tensor
+        _need(not wanted, "a KV cache that is appended to must be contiguous")
+        return tensor.contiguous()
 
     def receive(self, results: Sequence[Array]) -> None:
         wanted = [tensor for tensor in self.tensors if tensor is not None]
         for tensor, array in zip(wanted, results, strict=True):
             data = torch.from_numpy(array)
             tensor.copy_((data.view(torch.bfloat16) if tensor.dtype is torch.bfloat16 else data).view(tensor.shape))
+
+    @contextmanager
+    def stream(self) -> Iterator[int]:
+        """The stream to launch on: PyTorch's current one of the tensors' device, or the null stream."""
+        if self.in_place and self.device.type == "cuda":
+            with torch.cuda.device(self.device):
+                yield torch.cuda.current_stream().cuda_stream
+        else:
+            yield 0
 
 
 class Extension:
@@ -72,13 +117,17 @@ class Extension:
         compute_units: what upstream's heuristic for the number of splits believes the device has.
         philox: where dropout's random numbers come from.
         target: whose tiles the kernels have (LLVM processor name).
+        in_place: kernels run on this machine's GPU and use tensors that are there as they are.
     """
 
-    def __init__(self, run: Runner, compute_units: int, philox: Philox, target: str = EVERY_TARGET) -> None:
+    def __init__(
+        self, run: Runner, compute_units: int, philox: Philox, target: str = EVERY_TARGET, *, in_place: bool = False
+    ) -> None:
         self.run = run
         self.compute_units = compute_units
         self.philox = philox
         self.target = target
+        self.in_place = in_place
 
     def fwd(
         self, q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, alibi_slopes: Tensor | None, p_dropout: float,
@@ -100,17 +149,18 @@ class Extension:
         query = _groups_as_rows(q, heads_k) if swapped else q
         seqlen_q, heads = query.shape[1:3]
         result = torch.empty_like(query, memory_format=torch.contiguous_format)
-        lse = torch.empty(batch, heads, seqlen_q, dtype=torch.float32)
+        lse = torch.empty(batch, heads, seqlen_q, dtype=torch.float32, device=q.device)
         _need(not (return_softmax and p_dropout <= 0), "return_softmax is only supported when p_dropout > 0.0")
-        scores = torch.zeros(0, dtype=q.dtype)
+        scores = torch.zeros(0, dtype=q.dtype, device=q.device)
         if return_softmax:
-            scores = torch.zeros(batch, heads, _up(seqlen_q, 128), _up(seqlen_k, 128), dtype=q.dtype)
-        state = torch.zeros(2, dtype=torch.int64)
+            sizes = batch, heads, _up(seqlen_q, 128), _up(seqlen_k, 128)
+            scores = torch.zeros(sizes, dtype=q.dtype, device=q.device)
+        state = torch.zeros(2, dtype=torch.int64, device=q.device)
         if seqlen_k == 0:
             result.zero_()
             lse.fill_(math.inf)
         else:
-            call = _Call()
+            call = self._call(q)
             self._shape(call, query, k, v, result, lse, batch, seqlen_q, seqlen_k, heads, heads_k, head_dim)
             self._scales(call, softmax_scale, softcap, p_dropout, window_left, window_right, seqlen_k)
             self._random(call, p_dropout, batch * heads * 32, state)
@@ -155,19 +205,20 @@ class Extension:
         window_left = -1 if window_left >= max_seqlen_k else window_left
         window_right = -1 if window_right >= max_seqlen_k else window_right
         result = torch.empty_like(query, memory_format=torch.contiguous_format)
-        lse = torch.empty(heads, total_q, dtype=torch.float32)
-        scores = torch.zeros(0, dtype=q.dtype)
+        lse = torch.empty(heads, total_q, dtype=torch.float32, device=q.device)
+        scores = torch.zeros(0, dtype=q.dtype, device=q.device)
         if return_softmax:
-            scores = torch.zeros(batch, heads, _up(max_seqlen_q, 128), _up(max_seqlen_k, 128), dtype=q.dtype)
+            sizes = batch, heads, _up(max_seqlen_q, 128), _up(max_seqlen_k, 128)
+            scores = torch.zeros(sizes, dtype=q.dtype, device=q.device)
         if zero_tensors:
             result.zero_()
             lse.fill_(-math.inf)
-        state = torch.zeros(2, dtype=torch.int64)
+        state = torch.zeros(2, dtype=torch.int64, device=q.device)
         if max_seqlen_k == 0:
             result.zero_()
             lse.fill_(math.inf)
         else:
-            call = _Call()
+            call = self._call(q)
             self._shape(call, query, k, v, result, lse, batch, max_seqlen_q, max_seqlen_k, heads, heads_k, head_dim)
             p = call.parameters
             for name in ("q_batch_stride", "o_batch_stride"):
@@ -236,8 +287,8 @@ class Extension:
         window_left = -1 if window_left >= seqlen_k else window_left
         window_right = -1 if window_right >= seqlen_k else window_right
         result = torch.empty_like(query, memory_format=torch.contiguous_format)
-        lse = torch.empty(batch, heads, seqlen_q, dtype=torch.float32)
-        call = _Call()
+        lse = torch.empty(batch, heads, seqlen_q, dtype=torch.float32, device=q.device)
+        call = self._call(q)
         self._shape(
             call, query, k_cache, v_cache, result, lse, batch, seqlen_q, seqlen_k, heads, heads_k, head_dim,
             cache=k is not None,
@@ -291,16 +342,17 @@ class Extension:
 
     varlen_bwd = bwd
 
+    def _call(self, q: Tensor) -> _Call:
+        return _Call(q.device, self.in_place and on_gpu(q))
+
     def _shape(
         self, call: _Call, q: Tensor, k: Tensor, v: Tensor, out: Tensor, lse: Tensor, batch: int, seqlen_q: int,
         seqlen_k: int, heads: int, heads_k: int, head_dim: int, *, cache: bool = False,
     ) -> None:  # fmt: skip
         p = call.parameters
-        query = q.contiguous()
-        for name, tensor, wanted in (("q", query, False), ("k", k, cache), ("v", v, cache), ("o", out, True)):
-            _need(tensor.is_contiguous() or not wanted, "a KV cache that is appended to must be contiguous")
-            plain = tensor if tensor.is_contiguous() else tensor.contiguous()
-            p[f"{name}_ptr"] = call.give(plain, wanted=wanted)
+        for name, tensor, wanted in (("q", q, False), ("k", k, cache), ("v", v, cache), ("o", out, True)):
+            plain = call.placed(tensor, wanted=wanted)
+            p[f"{name}_ptr"] = call.give(plain, wanted=wanted, strided=True)
             p[f"{name}_row_stride"] = plain.stride(-3)
             p[f"{name}_head_stride"] = plain.stride(-2)
             p[f"{name}_batch_stride"] = plain.stride(0)
@@ -339,12 +391,13 @@ class Extension:
         p = call.parameters
         p["rng_state"] = call.give(state, wanted=True)
         if p_dropout > 0:
-            p["philox_args.seed"], p["philox_args.offset"] = self.philox.take(count)
+            p["philox_seed"], p["philox_offset"] = self.philox.take(count)
 
     @staticmethod
     def _alibi(call: _Call, slopes: Tensor | None) -> None:
         if slopes is not None:
             _need(slopes.dtype is torch.float32, "ALiBi slopes must have dtype fp32")
+            slopes = slopes.contiguous()
             call.parameters["alibi_slopes_ptr"] = call.give(slopes)
             call.parameters["alibi_slopes_batch_stride"] = slopes.stride(0) if slopes.dim() == 2 else 0
 
@@ -388,8 +441,8 @@ class Extension:
             )
             if splits:
                 rounded = _up(head_dim, 32 if head_dim <= 128 else 64)
-                lse = torch.full((num_splits, batch, heads, seqlen_q), 0.0)
-                accumulated = torch.zeros(num_splits, batch, heads, seqlen_q, rounded)
+                lse = torch.zeros(num_splits, batch, heads, seqlen_q, device=call.device)
+                accumulated = torch.zeros(num_splits, batch, heads, seqlen_q, rounded, device=call.device)
                 p["softmax_lseaccum_ptr"] = call.give(lse)
                 p["oaccum_ptr"] = call.give(accumulated)
             what: Instantiation = SplitForward(
@@ -397,12 +450,6 @@ class Extension:
                 even_mn and not append_kv and even_k and not local and not alibi and padded <= 128,
                 even_k and not alibi, softcap > 0, append_kv, max(1, (num_splits - 1).bit_length()) if splits else 0,
             )  # fmt: skip
-            blocks = -(-seqlen_q // SPLIT_BLOCK_M)
-            grid = (blocks, num_splits, batch * heads) if splits else (blocks, batch, heads)
-            launches = [Launch(0, grid, p)]
-            if splits:
-                rows = 4 if padded % 128 == 0 else 8 if padded % 64 == 0 else 16
-                launches.append(Launch(1, (-(-batch * heads * seqlen_q // rows), 1, 1), p))
         else:
             tile = tiles.forward
             even_mn = "cu_seqlens_k" not in p and seqlen_k % tile.block_n == 0 and seqlen_q % tile.block_m == 0
@@ -412,8 +459,9 @@ class Extension:
                 even_mn and even_k and not local and not alibi and not return_softmax and padded <= 128,
                 even_k and not return_softmax and not alibi, softcap > 0, return_softmax and dropout and softcap <= 0,
             )  # fmt: skip
-            launches = [Launch(0, (-(-seqlen_q // tile.block_m), batch, heads), p)]
-        call.receive(self.run(what, call.buffers, launches))
+        with call.stream() as stream:
+            launches = [Launch(entry, p, stream) for entry in (what.entry, what.combine_entry) if entry]
+            call.receive(self.run(what, call.buffers, launches))
 
 
 def splits_heuristic(blocks: int, compute_units: int, n_blocks: int, max_splits: int) -> int:

@@ -1,4 +1,4 @@
-"""Which instantiation of upstream's kernels a call needs, and the program that runs it."""
+"""Which instantiation of upstream's kernels a call needs, and the library of C entry points that holds it."""
 
 from __future__ import annotations
 
@@ -12,85 +12,15 @@ import jinja2
 
 from hipport.core import HipportError, target_named
 from hipport.core.files import cache_root, include_root, write_atomic
-from hipport.hiprt.build import RuntimeFolder
+from hipport.flash.library import HEADER, layout, parameter_fields
+from hipport.hiprt.build import RuntimeFolder, build_runtime
 from hipport.hiprt.program import ProgramPlan, build_program
-from hipport.sdk import Sdk
+from hipport.sdk import Sdk, find_sdk
 
-# Fields of upstream's Flash_fwd_params that a call may set; the program looks their offsets up when it is compiled.
-FIELDS = [
-    "q_ptr",
-    "k_ptr",
-    "v_ptr",
-    "q_batch_stride",
-    "k_batch_stride",
-    "v_batch_stride",
-    "q_row_stride",
-    "k_row_stride",
-    "v_row_stride",
-    "q_head_stride",
-    "k_head_stride",
-    "v_head_stride",
-    "h",
-    "h_k",
-    "h_h_k_ratio",
-    "o_ptr",
-    "oaccum_ptr",
-    "o_batch_stride",
-    "o_row_stride",
-    "o_head_stride",
-    "p_ptr",
-    "softmax_lse_ptr",
-    "softmax_lseaccum_ptr",
-    "b",
-    "seqlen_q",
-    "seqlen_k",
-    "seqlen_knew",
-    "d",
-    "seqlen_q_rounded",
-    "seqlen_k_rounded",
-    "d_rounded",
-    "rotary_dim",
-    "total_q",
-    "scale_softmax",
-    "scale_softmax_log2",
-    "cu_seqlens_q",
-    "cu_seqlens_k",
-    "leftpad_k",
-    "seqused_k",
-    "knew_ptr",
-    "vnew_ptr",
-    "knew_batch_stride",
-    "vnew_batch_stride",
-    "knew_row_stride",
-    "vnew_row_stride",
-    "knew_head_stride",
-    "vnew_head_stride",
-    "rotary_cos_ptr",
-    "rotary_sin_ptr",
-    "cache_batch_idx",
-    "block_table",
-    "block_table_batch_stride",
-    "page_block_size",
-    "p_dropout",
-    "p_dropout_in_uint8_t",
-    "rp_dropout",
-    "scale_softmax_rp_dropout",
-    "window_size_left",
-    "window_size_right",
-    "softcap",
-    "philox_args.seed",
-    "philox_args.offset",
-    "rng_state",
-    "is_bf16",
-    "is_causal",
-    "is_seqlens_k_cumulative",
-    "is_rotary_interleaved",
-    "num_splits",
-    "alibi_slopes_ptr",
-    "alibi_slopes_batch_stride",
-    "unpadded_lse",
-    "seqlenq_ngroups_swapped",
-]
+# Fields of hipport_flash_params whose names in upstream's Flash_fwd_params are others.
+_UPSTREAM_NAMES = {"philox_seed": "philox_args.seed", "philox_offset": "philox_args.offset"}
+LIBRARY = "libhipport_flash.so"
+ENTRIES_HEADER = "hipport_flash_entries.h"
 HEAD_DIMS = (32, 64, 96, 128, 192, 256)
 LAUNCH_TEMPLATE = "csrc/flash_attn/src/flash_fwd_launch_template.h"
 
@@ -114,6 +44,16 @@ class Forward:
     def __str__(self) -> str:
         return _name("fwd", self)
 
+    @property
+    def entry(self) -> str:
+        """Name of its C function."""
+        return _c_name(str(self))
+
+    @property
+    def combine_entry(self) -> str:
+        """None of these needs its results combined."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True)
 class SplitForward:
@@ -134,6 +74,16 @@ class SplitForward:
     def __str__(self) -> str:
         return _name("split", self) + (f"-splits{2**self.log_splits}" if self.log_splits else "")
 
+    @property
+    def entry(self) -> str:
+        """Name of its C function."""
+        return _c_name(str(self))
+
+    @property
+    def combine_entry(self) -> str:
+        """Name of the C function that combines its splits; empty when there are none."""
+        return _c_name(str(self).replace("split", "combine", 1)) if self.log_splits else ""
+
 
 Instantiation = Forward | SplitForward
 
@@ -142,6 +92,10 @@ def _name(kernel: str, what: Instantiation) -> str:
     """``fwd-hd64-fp16-causal-even_mn-even_k``: the flags that are set."""
     flags = [field.name for field in fields(what) if getattr(what, field.name) is True and field.name != "bf16"]
     return "-".join((kernel, f"hd{what.head_dim}", "bf16" if what.bf16 else "fp16", *flags))
+
+
+def _c_name(text: str) -> str:
+    return "hipport_" + text.replace("-", "_")
 
 
 def padded_head_dim(head_dim: int) -> int:
@@ -168,27 +122,37 @@ def programs_for(kernels: Sequence[Instantiation]) -> list[tuple[Instantiation, 
     return [tuple(family[at : at + n]) for family in families.values() for at in range(0, len(family), n)]
 
 
-def entry_source(kernels: Sequence[Instantiation]) -> str:
-    """C++ of the program for some instantiations: number ``2 n`` is the n-th, ``2 n + 1`` combines its splits."""
+def entries_source(kernels: Sequence[Instantiation]) -> str:
+    """HIP source of a library's entry points."""
+    fields = [(name, _UPSTREAM_NAMES.get(name, name)) for name in parameter_fields()]
+    return _render("entries.hip.j2", kernels=kernels, fields=fields, launch=LAUNCH_TEMPLATE, layout=layout())
+
+
+def entries_header(kernels: Sequence[Instantiation]) -> str:
+    """C header that declares a library's entry points."""
+    return _render("entries.h.j2", kernels=kernels)
+
+
+def _render(template: str, **values: object) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hipport.flash"),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
+        keep_trailing_newline=True,
         autoescape=False,
     )
-    template = environment.get_template("forward.hip.j2")
-    return template.render(kernels=kernels, fields=FIELDS, launch=LAUNCH_TEMPLATE)
+    return environment.get_template(template).render(**values)
 
 
 def build_entry(kernels: Sequence[Instantiation], tree: Path, target: str, sdk: Sdk, runtime: RuntimeFolder) -> Path:
-    """The program for some instantiations, from the cache or compiled now.
+    """The library of some instantiations, from the cache or compiled now.
 
     Args:
         kernels: which instantiations.
         tree: a translated FlashAttention tree.
         target: LLVM processor name.
         sdk: the toolchain.
-        runtime: what the program is linked against.
+        runtime: what the library is linked against.
 
     Raises:
         CompileError: it does not compile.
@@ -198,13 +162,41 @@ def build_entry(kernels: Sequence[Instantiation], tree: Path, target: str, sdk: 
         raise HipportError(
             f"{tree} holds no {LAUNCH_TEMPLATE}", "run: hipport upstream sync && hipport translate upstream_cuda"
         )
-    text = entry_source(kernels)
+    text = entries_source(kernels)
     folder = cache_root() / "flash" / hashlib.sha256(text.encode()).hexdigest()[:24]
-    source = folder / "forward.hip"
+    source = folder / "entries.hip"
     if not source.is_file() or source.read_text() != text:
         write_atomic(source, text.encode())
     root = tree.resolve()
     own = include_root()
     folders = (own / "hipport/cute/overlay", root, own, own / "hipport/torchless", root / "csrc/cutlass/include")
     flags = ("-O3", "-w", f"-DHIPPORT_BUILD_TARGET={target_named(target).name}", *(f"-I{path}/" for path in folders))
-    return build_program(ProgramPlan(folder, (source.name,), target, flags, movable=(root, own)), sdk, runtime)
+    plan = ProgramPlan(folder, (source.name,), target, flags, movable=(root, own), library=LIBRARY)
+    return build_program(plan, sdk, runtime)
+
+
+def export(
+    kernels: Sequence[Instantiation],
+    folder: Path | str,
+    tree: Path | str = "generated_hip",
+    target: str = "gfx942",
+) -> None:
+    """Write a library of entry points and its headers for C and C++ programs; needs no PyTorch.
+
+    Args:
+        kernels: which instantiations, at best of one head dimension and type; each takes about 20 s of CPU.
+        folder: receives ``libhipport_flash.so``, ``hipport_flash_entries.h`` and ``hipport/flash.h``.
+        tree: a translated FlashAttention tree.
+        target: LLVM processor name.
+
+    Raises:
+        CompileError: one does not compile.
+        HipportError: ``tree`` is no translated FlashAttention, or there is no toolchain.
+    """
+    sdk = find_sdk()
+    target = target_named(target).name
+    path = build_entry(sorted(set(kernels), key=str), Path(tree), target, sdk, build_runtime(sdk))
+    out = Path(folder)
+    write_atomic(out / LIBRARY, path.read_bytes(), mode=0o755)
+    write_atomic(out / ENTRIES_HEADER, entries_header(kernels).encode())
+    write_atomic(out / HEADER, (include_root() / HEADER).read_bytes())

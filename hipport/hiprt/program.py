@@ -1,4 +1,4 @@
-"""Builds one HIP program, host and device side, with the SDK's clang; cached by what went into it."""
+"""Builds one HIP program or library, host and device side, with the SDK's clang; cached by what went into it."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class ProgramPlan:
         flags: further compiler flags (``-I``, ``-D``, ``-O2``, ``-std=...``); relative paths start at ``folder``.
         libraries: names for ``-l``.
         movable: folders whose place does not matter: the program made from the same files elsewhere is taken.
+        library: file name of a shared library to make instead of an executable.
     """
 
     folder: Path
@@ -51,6 +52,7 @@ class ProgramPlan:
     flags: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     movable: tuple[Path, ...] = ()
+    library: str = ""
 
     def general(self, path: str) -> str:
         """The path, or text that starts with one after a flag, with a movable folder replaced by its number."""
@@ -66,7 +68,7 @@ class ProgramPlan:
 
 
 def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
-    """The executable, from the cache or compiled now. It imports the symbols of AMD's own library, no others.
+    """The executable or library, from the cache or compiled now. It imports the symbols of AMD's own libraries only.
 
     Raises:
         CompileError: the program does not compile or link.
@@ -76,10 +78,11 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
         if not (plan.folder / name).is_file():
             raise HipportError(f"{plan.folder / name} does not exist or is no file", "check the path")
     folder = cache_root() / "programs" / _key(plan, sdk)
+    product = plan.library or _PROGRAM
     # Trees that move are many, and so may be the programs of one plan.
     for made in sorted(folder.glob("*/")) if plan.movable else [folder]:
-        if (made / _PROGRAM).exists() and _inputs_unchanged(made / _RECORD, plan):
-            return made / _PROGRAM
+        if (made / product).exists() and _inputs_unchanged(made / _RECORD, plan):
+            return made / product
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
         work = Path(temporary)
@@ -90,7 +93,11 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
             _compile(plan, name, unit, sdk)
             objects.append(str(unit))
             inputs.update(_dependencies(unit.with_suffix(".d"), plan))
-        link = [str(sdk.clang), *objects, "-o", str(work / _PROGRAM), f"-L{runtime.folder}", "-lamdhip64", "-lhiprtc"]
+        link = [str(sdk.clang), *objects, "-o", str(work / product), f"-L{runtime.folder}"]
+        if plan.library:
+            # Needs the runtimes that it calls, no others; keeps to its own kernels where another library has the same.
+            link += ["-shared", "-Wl,--as-needed", "-Wl,--no-undefined", "-Wl,-Bsymbolic"]
+        link += ["-lamdhip64", "-lhiprtc"]
         link += [
             *(f"-L{folder}" for folder in sdk.library_dirs),
             *(f"-l{name}" for name in plan.libraries),
@@ -100,9 +107,9 @@ def build_program(plan: ProgramPlan, sdk: Sdk, runtime: RuntimeFolder) -> Path:
         record = json.dumps(inputs, indent=0, sort_keys=True).encode()
         made = folder / hashlib.sha256(record).hexdigest()[:24] if plan.movable else folder
         made.mkdir(exist_ok=True)
-        os.replace(work / _PROGRAM, made / _PROGRAM)  # noqa: PTH105
+        os.replace(work / product, made / product)  # noqa: PTH105
         write_atomic(made / _RECORD, record)
-    return made / _PROGRAM
+    return made / product
 
 
 def _compile(plan: ProgramPlan, name: str, unit: Path, sdk: Sdk) -> None:
@@ -122,6 +129,7 @@ def _key(plan: ProgramPlan, sdk: Sdk) -> str:
         *map(plan.general, plan.flags),
         "",
         *plan.libraries,
+        *(["", plan.library] if plan.library else []),
     ):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:24]

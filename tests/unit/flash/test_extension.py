@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tensors (extra: torch)")
 
-from hipport.flash.extension import Extension, Philox, splits_heuristic  # noqa: E402 - after the skip
-from hipport.flash.kernels import Forward, Instantiation, SplitForward, entry_source, programs_for  # noqa: E402
+from hipport.flash import extension as module  # noqa: E402 - after the skip
+from hipport.flash.extension import Extension, Philox, splits_heuristic  # noqa: E402
+from hipport.flash.kernels import (  # noqa: E402
+    Forward,
+    Instantiation,
+    SplitForward,
+    entries_header,
+    entries_source,
+    programs_for,
+)
 from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
 
 
 class Recorder:
-    """Takes the place of the program: remembers the call, returns the buffers as they were sent."""
+    """Takes the place of the kernels: remembers the call, returns the buffers as they were sent."""
 
     def __init__(self) -> None:
         self.what: Instantiation | None = None
@@ -55,7 +67,7 @@ def test_uneven_lengths_take_the_general_kernel(recorder: Recorder) -> None:
     forward(extension(recorder), qkv())
     assert recorder.what == Forward(64, False, even_mn=False, even_k=True)
     (launch,) = recorder.launches
-    assert launch.grid == (2, 1, 4)  # 200 rows in blocks of 128
+    assert launch.entry == "hipport_fwd_hd64_fp16_even_k"
     assert launch.parameters["h_h_k_ratio"] == 2
     assert launch.parameters["q_row_stride"] == 4 * 64
 
@@ -104,10 +116,10 @@ def test_dropout_takes_random_numbers_once_per_call(recorder: Recorder) -> None:
     forward(ext, qkv(), p_dropout=0.25)
     first = recorder.launches[0].parameters
     assert recorder.what == Forward(64, False, dropout=True)
-    assert (first["philox_args.seed"], first["philox_args.offset"]) == (5, 0)
+    assert (first["philox_seed"], first["philox_offset"]) == (5, 0)
     assert first["p_dropout_in_uint8_t"] == 191  # floor(0.75 * 255)
     forward(ext, qkv(), p_dropout=0.25)
-    assert recorder.launches[0].parameters["philox_args.offset"] == 1 * 4 * 32
+    assert recorder.launches[0].parameters["philox_offset"] == 1 * 4 * 32
 
 
 def test_softcap_and_dropout_exclude_each_other(recorder: Recorder) -> None:
@@ -120,8 +132,11 @@ def test_split_needs_the_combine_kernel(recorder: Recorder) -> None:
     assert isinstance(recorder.what, SplitForward)
     assert recorder.what.log_splits > 0
     split, combine = recorder.launches
-    assert split.grid[1] == split.parameters["num_splits"]
-    assert combine.grid == (64 * 4 // 8, 1, 1)  # 8 rows of head dimension 64 per workgroup
+    assert split.parameters["num_splits"] == 8  # blocks of 128 keys, each its own
+    assert (split.entry, combine.entry) == (
+        "hipport_split_hd64_fp16_even_mn_even_k_splits8",
+        "hipport_combine_hd64_fp16_even_mn_even_k_splits8",
+    )
     assert isinstance(combine.parameters["oaccum_ptr"], Pointer)
 
 
@@ -139,13 +154,25 @@ def test_splits_heuristic(blocks: int, units: int, n_blocks: int, expected: int)
     assert splits_heuristic(blocks, units, n_blocks, 128) == expected
 
 
-def test_entry_names_the_instantiations() -> None:
-    text = entry_source([SplitForward(128, True, causal=True, log_splits=3), Forward(64, False, dropout=True)])
+def test_entries_name_the_instantiations() -> None:
+    text = entries_source([SplitForward(128, True, causal=True, log_splits=3), Forward(64, False, dropout=True)])
     assert "flash_fwd_splitkv_kernel<Traits, true, false, false, false, true, false, true, false>" in text
-    assert "flash_fwd_splitkv_combine_kernel<Traits, 4, 3, true>" in text
+    assert "flash_fwd_splitkv_combine_kernel<Traits, rows, 3, true>" in text
     assert "flash_fwd_kernel<Traits, true, false, false, false, false, true, false, false>" in text
-    assert "kernel_1::kernel, kernel_1::Traits" in text
     assert "cutlass::bfloat16_t" in text
+    assert "hipport_combine_hd128_bf16_causal_even_k_splits8(const hipport_flash_params* params" in text
+    assert "/* most_splits */ 8," in text
+
+
+def test_header_declares_what_the_source_defines() -> None:
+    kernels = [SplitForward(128, True, causal=True, log_splits=3), SplitForward(128, True)]
+    declared = re.findall(r"^HIPPORT_FLASH_ENTRY (\w+)\(", entries_header(kernels), re.MULTILINE)
+    assert declared == re.findall(r"^HIPPORT_FLASH_ENTRY (\w+)\(", entries_source(kernels), re.MULTILINE)
+    assert declared == [
+        "hipport_split_hd128_bf16_causal_even_k_splits8",
+        "hipport_combine_hd128_bf16_causal_even_k_splits8",
+        "hipport_split_hd128_bf16_even_k",
+    ]
 
 
 def test_programs_hold_kernels_of_one_family() -> None:
@@ -202,3 +229,88 @@ def test_cache_with_an_odd_head_dim_is_padded(recorder: Recorder) -> None:
     assert recorder.launches[0].parameters["d"] == 64
     assert (out.shape, lse.shape, cache.shape) == ((1, 3, 4, 59), (1, 4, 3), (1, 64, 2, 59))
     assert bool((cache == 1).all())
+
+
+@pytest.fixture
+def on_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors of the CPU count as tensors of the GPU that kernels run on."""
+    monkeypatch.setattr(module, "on_gpu", lambda tensor: True)
+
+
+@pytest.mark.usefixtures("on_gpu")
+def test_tensors_of_the_gpu_are_used_in_place(recorder: Recorder) -> None:
+    wide = torch.zeros(1, 300, 2, 2 * 64, dtype=torch.float16)
+    q, _, _ = qkv()
+    k, v = wide[..., :64], wide[..., 64:]  # packed, as qkv-packed callers have them
+    out, lse, _, _ = forward(Extension(recorder, 1, Philox(), in_place=True), (q, k, v))
+    assert recorder.buffers == []
+    (launch,) = recorder.launches
+    given = {name: launch.parameters[f"{name}_ptr"] for name in ("q", "k", "v", "o", "softmax_lse")}
+    pointers = {"q": q, "k": k, "v": v, "o": out, "softmax_lse": lse}
+    assert given == {name: tensor.data_ptr() for name, tensor in pointers.items()}
+    assert launch.parameters["k_row_stride"] == 2 * 2 * 64
+    assert launch.parameters["v_head_stride"] == 2 * 64
+
+
+@pytest.mark.usefixtures("on_gpu")
+def test_what_has_no_stride_parameter_is_made_contiguous(recorder: Recorder) -> None:
+    starts = torch.tensor([0, -1, 40, -1], dtype=torch.int32)[::2]
+    ext = Extension(recorder, 1, Philox(), in_place=True)
+    q, k, v = (tensor[0, :40] for tensor in qkv())
+    ext.varlen_fwd(
+        q, k, v, None, starts, torch.tensor([0, 40], dtype=torch.int32), None, None, None, None, 40, 40, 0.0, 0.125,
+        False, False, -1, -1, 0.0, False,
+    )  # fmt: skip
+    parameters = recorder.launches[0].parameters
+    assert recorder.buffers == []
+    assert parameters["cu_seqlens_q"] != starts.data_ptr()
+
+
+def test_tensors_of_the_gpu_are_copied_to_the_emulator(recorder: Recorder, on_gpu: None) -> None:
+    forward(Extension(recorder, 1, Philox(), in_place=False), qkv())
+    assert len(recorder.buffers) == 6  # q, k, v, out, log-sum-exp, random state
+
+
+def test_only_a_pytorch_for_rocm_has_tensors_on_an_amd_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_device: Any = SimpleNamespace(device=torch.device("cuda", 0))
+    for version, expected in (("6.4.43484", True), (None, False)):
+        monkeypatch.setattr(torch.version, "hip", version)
+        assert module.on_gpu(on_device) is expected
+        assert not module.on_gpu(torch.zeros(1))
+
+
+def test_tensors_of_the_cpu_are_copied_to_the_gpu(recorder: Recorder) -> None:
+    forward(Extension(recorder, 1, Philox(), in_place=True), qkv())
+    assert len(recorder.buffers) == 6
+    assert recorder.launches[0].stream == 0
+
+
+def test_tensors_on_two_devices_are_refused(recorder: Recorder) -> None:
+    q, k, v = qkv()
+    with pytest.raises(RuntimeError, match="all tensors must be on cpu, one is on meta"):
+        forward(extension(recorder), (q, k, v.to("meta")))
+
+
+def test_launches_follow_pytorchs_stream_of_the_tensors_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    current: list[Any] = []
+
+    @contextlib.contextmanager
+    def make_current(device: Any) -> Iterator[None]:
+        current.append(device)
+        yield
+        current.pop()
+
+    monkeypatch.setattr(torch.cuda, "device", make_current)
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda: SimpleNamespace(cuda_stream=70 + current[-1].index))
+    call = module._Call(torch.device("cuda", 1), in_place=True)
+    with call.stream() as stream:
+        assert (stream, current) == (71, [torch.device("cuda", 1)])
+    assert current == []
+    with module._Call(torch.device("cuda", 1), in_place=False).stream() as stream:
+        assert (stream, current) == (0, [])
+
+
+def test_strides_of_slopes_are_those_of_what_is_sent(recorder: Recorder) -> None:
+    wide = torch.ones(2, 8)
+    forward(extension(recorder), qkv(b=2), alibi_slopes=wide[:, :4])
+    assert recorder.launches[0].parameters["alibi_slopes_batch_stride"] == 4
