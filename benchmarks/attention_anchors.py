@@ -33,6 +33,7 @@ from hipport.core import HipportError
 from hipport.core.files import cache_root, write_atomic
 from hipport.flash.kernels import Forward, build_entry, programs_for
 from hipport.flash.tiles import forward_tile
+from hipport.hiprt.program import CompileError
 from hipport.perf.analysis import analyse, analysis_json
 from hipport.perf.model import Tile
 from hipport.sdk import Sdk, find_sdk
@@ -479,6 +480,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = f"{table(rows)}\n{compilers(families, sdk, pin)}"
         if given.write:
             write_atomic(given.write, replaced(read(given.write), text).encode())
+    except CompileError as error:
+        say(f"{error.output}\nattention_anchors: {error.message}")
+        return error.exit_code
     except HipportError as error:
         say(f"attention_anchors: {error.message}\n  next: {error.next_step}")
         return error.exit_code
