@@ -50,7 +50,7 @@ class Instantiation:
 
     @property
     def short(self) -> str:
-        """For tables: parameters that are false left out, inner template arguments cut to their first."""
+        """For tables: parameters that are false left out, templates among inner arguments too unless they come first."""
         if not self.arguments:
             return self.function
         shown = [
@@ -65,9 +65,8 @@ def _cut(argument: str) -> str:
     head, bracket, rest = argument.partition("<")
     if not bracket:
         return argument
-    inner = split_arguments(rest[:-1])
-    plain = [text for text in inner if "<" not in text]
-    return f"{head}<{', '.join(plain)}>"
+    first, *others = split_arguments(rest[:-1]) or ("",)
+    return f"{head}<{', '.join((_cut(first), *(text for text in others if '<' not in text)))}>"
 
 
 def instantiation(symbol: str, demangled: str, parameters: dict[str, tuple[str, ...]]) -> Instantiation:

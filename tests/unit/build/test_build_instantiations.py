@@ -50,6 +50,11 @@ def test_named_arguments() -> None:
     assert Pattern.parse(what.readable).matches(what)
 
 
+def test_short_form_of_a_wrapped_argument() -> None:
+    what = instantiation("_Z", "void k<W<T<64, half, U<64>>, 32>, 3, V<>>(int)", {})
+    assert what.short == "k<W<T<64, half>, 32>, 3, V<>>"
+
+
 def test_names_of_another_number_are_not_used() -> None:
     """An overload or a specialisation with other parameters."""
     assert instantiation("_Z", "void flash::flash_fwd_kernel<1, 2>(int)", NAMES).parameters == ()
