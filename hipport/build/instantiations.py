@@ -50,7 +50,7 @@ class Instantiation:
 
     @property
     def short(self) -> str:
-        """For tables: parameters that are false left out, templates among inner arguments too unless they come first."""
+        """For tables: without parameters that are false and without inner templates that do not come first."""
         if not self.arguments:
             return self.function
         shown = [
