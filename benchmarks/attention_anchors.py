@@ -130,7 +130,7 @@ def our_recipes(tree: Path, sdk: Sdk) -> Iterator[Recipe]:
     for group in programs_for(wanted):
         for what in group:
             assert isinstance(what, Forward)
-            shape = forward_tile(what.head_dim)
+            shape = forward_tile(what.head_dim, TARGET)
             tile = Tile(shape.block_m, shape.block_n, what.head_dim, shape.warps)
 
             def build(what: Forward = what, group: Sequence[Any] = group) -> Built:
@@ -143,7 +143,7 @@ def our_recipes(tree: Path, sdk: Sdk) -> Iterator[Recipe]:
 
 def our_lds_bytes(head_dim: int) -> int:
     """``kSmemSize`` of upstream's ``Flash_fwd_kernel_traits``: 16-bit Q, K and V; Q may share."""
-    tile = forward_tile(head_dim)
+    tile = forward_tile(head_dim, TARGET)
     queries, keys_values = tile.block_m, 2 * tile.block_n
     return 2 * head_dim * (max(queries, keys_values) if tile.share_q_k else queries + keys_values)
 

@@ -109,9 +109,9 @@ def test_a_program_that_fails_or_hangs_is_one_line(anchors: Any) -> None:
 
 def test_lds_of_our_kernels(anchors: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """128 x 64 of D = 64: Q is 128 * 64 * 2 = 16384 bytes, K and V 8192 each."""
-    monkeypatch.setattr(anchors, "forward_tile", lambda _: Shape(128, 64, 4, False))
+    monkeypatch.setattr(anchors, "forward_tile", lambda *_: Shape(128, 64, 4, False))
     assert anchors.our_lds_bytes(64) == 32768
-    monkeypatch.setattr(anchors, "forward_tile", lambda _: Shape(128, 64, 4, True))
+    monkeypatch.setattr(anchors, "forward_tile", lambda *_: Shape(128, 64, 4, True))
     assert anchors.our_lds_bytes(64) == 16384
 
 
