@@ -65,8 +65,8 @@ def command(
 
     Every case calls upstream's own Python interface; below it run the translated kernels, on the emulator with its
     checks or on the GPU. Results are held against attention in float64: an error may be twice that of plain PyTorch in
-    the same type, or, where an NVIDIA H200's error is recorded, 1.5 times that one. Kernels are built when a case first
-    needs them (a minute each) and cached.
+    the same type, or, where an NVIDIA H200's error is recorded, 1.5 times that one. Kernels are compiled
+    ahead of the cases, several together (half a minute each), and cached.
 
     \b
     Exit codes: 0 all cases passed, 1 a case failed, 2 bad usage or input, no toolchain.
@@ -92,8 +92,8 @@ def command(
         return 0
 
     with ThreadPoolExecutor(jobs or _compilers()) as pool:
-        work = [_Work(flash, cases, pool) for flash in ports]
         try:
+            work = [_Work(flash, cases, pool) for flash in ports]
             runs = [Run(part.flash.target, tuple(part.run(as_json, quiet))) for part in work]
         finally:
             pool.shutdown(cancel_futures=True)
