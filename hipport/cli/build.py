@@ -158,7 +158,7 @@ def command(
     if compile_commands is not None:
         _write_compile_commands(compile_commands, plan, sdk, sources)
     if plan_only:
-        return _print_plan(plan, chosen, sdk, as_json)
+        return _print_plan(plan, chosen, sdk, settings.instantiations, as_json)
 
     progress = _Progress(len(plan) + (len(chosen) if host or link_name else 0), quiet)
     workshop = Workshop(
@@ -310,7 +310,9 @@ class _Progress:
         click.echo(f"{start}[{self.count}/{self.total}] {what} [{where}] {state} ({cost}){end}", err=True)
 
 
-def _print_plan(plan: tuple[Job, ...], units: tuple[Unit, ...], sdk: Sdk, as_json: bool) -> int:
+def _print_plan(
+    plan: tuple[Job, ...], units: tuple[Unit, ...], sdk: Sdk, patterns: tuple[str, ...], as_json: bool
+) -> int:
     import json
 
     from hipport.build.plan import shown_command
@@ -337,7 +339,8 @@ def _print_plan(plan: tuple[Job, ...], units: tuple[Unit, ...], sdk: Sdk, as_jso
         for job in plan:
             if job.unit is unit:
                 click.echo(f"  {shown_command(job, str(sdk.clang))}")
-    click.echo(f"{len(units)} units, {len(plan)} compilations")
+    kernels = f", then one for each kernel that matches {' or '.join(patterns)}" if patterns else ""
+    click.echo(f"{len(units)} units, {len(plan)} compilations{kernels}")
     return 0
 
 

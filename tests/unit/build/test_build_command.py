@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from hipport.build.resources import read_kernels
 from hipport.cli.build import command
 from hipport.codeobject import CodeObject
-from hipport.core import HipportError
-from hipport.sdk import find_sdk
+from hipport.core import HipportError, ToolchainError
+from hipport.sdk import Sdk, find_sdk
 
 pytestmark = pytest.mark.sdk
 
@@ -479,3 +479,23 @@ def test_front_end_alone(tmp_path: Path) -> None:
     code, report = build_json("tree", "-u", "ptx.cu", "-t", "gfx942", "-j", "1", "-i", "k", "--no-registration")
     assert code == 1
     assert {d["id"] for d in report["diagnostics"]} == {"HP805"}
+
+
+def test_a_toolchain_without_opt_is_told_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tool(sdk: Sdk, name: str) -> Path:
+        raise ToolchainError(f"{name} is not installed", "run: hipport sdk install")
+
+    write(tmp_path / "tree", {"a.cu": TEMPLATES})
+    monkeypatch.setattr(Sdk, "tool", tool)
+    with pytest.raises(ToolchainError, match="opt is not installed"):
+        build_json("tree", "-t", "gfx942", "-i", "plain")
+    assert not (tmp_path / "build_hip").exists()
+
+
+def test_the_plan_of_single_kernels(tmp_path: Path) -> None:
+    write(tmp_path / "tree", {"a.cu": TEMPLATES})
+    lines = build("tree", "-t", "gfx942", "-i", "fold<N=8>", "-i", "plain", "--plan").output.splitlines()
+    assert "-disable-llvm-passes" in lines[1]
+    assert lines[-1] == "1 units, 2 compilations, then one for each kernel that matches fold<N=8> or plain"
