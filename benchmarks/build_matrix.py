@@ -23,14 +23,18 @@ Row = dict[str, Any]
 INTRODUCTION = """\
 Each kernel is compiled on its own from what the front end made of its unit; [build.md](build.md) says how to choose
 kernels, and that their code is the whole unit's. Made by `benchmarks/build_matrix.py`. A main loop is an innermost
-loop with matrix instructions. SGPRs spill to lanes of vector registers; LDS is dynamic: no code object states it."""
+loop with matrix instructions. SGPRs spill to lanes of
+vector registers. Waves are those per SIMD that the registers allow; LDS is dynamic, no code object states it."""
 
 FRONT_ENDS = "| target | units | through the front end | kernels in them | CPU s each | CPU s | largest, MiB |"
 KERNELS = (
-    "| target | kernels | compiled | VGPR | register spills | scratch | scratch in a main loop | hostcall"
-    " | no matrix instruction | CPU s each | CPU s | largest, MiB |"
+    "| target | kernels | compiled | VGPR | VGPR spills | SGPR spills | scratch | scratch in a main loop"
+    " | lane moves in a main loop | hostcall | no matrix instruction | CPU s each | CPU s | largest, MiB |"
 )
-EACH = "| unit | options | VGPR | AGPR | SGPR | spills | scratch | matrix | main loops | scratch in them | CPU s |"
+EACH = (
+    "| unit | options | VGPR | AGPR | SGPR | VGPR spills | SGPR spills | scratch | waves | matrix | main loops"
+    " | scratch in them | lane moves in them | CPU s |"
+)
 
 
 def table(head: str, rows: Iterable[Sequence[object]], texts: int = 1) -> list[str]:
@@ -54,13 +58,8 @@ def the_kernel(row: Row) -> Row:
     return next((k for k in row.get("kernels", ()) if k["name"] == row["kernel"]), {})
 
 
-def has_loop_scratch(row: Row) -> bool:
-    return bool(the_kernel(row).get("code", {}).get("main_loop_scratch"))
-
-
-def spills(row: Row) -> int:
-    kernel = the_kernel(row)
-    return int(kernel["vgpr_spills"] + kernel["sgpr_spills"]) if kernel else 0
+def in_main_loops(row: Row, what: str) -> int:
+    return int(the_kernel(row).get("code", {}).get(f"main_loop_{what}", 0))
 
 
 def front_end_cells(target: str, rows: Sequence[Row]) -> Sequence[object]:
@@ -75,9 +74,11 @@ def kernel_cells(target: str, rows: Sequence[Row]) -> Sequence[object]:
         len(rows),
         len(built),
         spread([k["vgprs"] for k in built]) if built else "-",
-        sum(spills(row) > 0 for row in rows),
+        sum(k["vgpr_spills"] > 0 for k in built),
+        sum(k["sgpr_spills"] > 0 for k in built),
         sum(k["scratch_bytes"] > 0 for k in built),
-        sum(map(has_loop_scratch, rows)),
+        sum(in_main_loops(row, "scratch") > 0 for row in rows),
+        sum(in_main_loops(row, "lane_moves") > 0 for row in rows),
         sum(k["hostcall"] for k in built),
         sum(not k["code"]["matrix"] for k in built),
         *cost_cells(rows),
@@ -104,35 +105,32 @@ def options(row: Row) -> str:
 def each_cells(row: Row) -> Sequence[object]:
     kernel, code = the_kernel(row), the_kernel(row).get("code", {})
     if not row["ok"]:
-        return unit_name(row), "FAILED", *("-" * 8), row["cost"]["cpu_s"]
-    figures = (kernel["vgprs"], kernel["agprs"], kernel["sgprs"], spills(row), kernel["scratch_bytes"])
-    loops = (code["matrix"], code["main_loops"], code["main_loop_scratch"])
+        return unit_name(row), "FAILED", *("-" * 11), row["cost"]["cpu_s"]
+    figures = [kernel[name] for name in ("vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "scratch_bytes")]
+    figures.append(f"{kernel['occupancy']['waves_by_vgprs']}")
+    loops = (code["matrix"], code["main_loops"], code["main_loop_scratch"], code["main_loop_lane_moves"])
     return unit_name(row), options(row), *figures, *loops, f"{row['cost']['cpu_s']:.0f}"
 
 
 def findings(outcomes: Sequence[Row]) -> list[str]:
     """What a person has to look at."""
-    lines = [
-        f"- {r['unit']} does not pass the front end for {r['target']}"
-        for r in outcomes
-        if not r["ok"] and r["pass"] == "front-end"
-    ]
-    kernels = [row for row in outcomes if row["pass"] == "kernel"]
-    lines += [
-        f"- a kernel of {r['unit']} does not compile for {r['target']}: {r['kernel']}" for r in kernels if not r["ok"]
-    ]
+    failed = [row for row in outcomes if not row["ok"]]
+    lines = [f"- {r['unit']} does not pass the front end for {r['target']}" for r in failed if r["pass"] == "front-end"]
+    lines += [f"- of {r['unit']}, {r['kernel']} does not compile for {r['target']}" for r in failed if "kernel" in r]
+    kernels = [row for row in outcomes if row["pass"] == "kernel" and row["ok"]]
     for target in sorted({row["target"] for row in kernels}):
-        found = [row for row in kernels if row["target"] == target and has_loop_scratch(row)]
-        if found:
-            most = max(the_kernel(row)["code"]["main_loop_scratch"] for row in found)
-            common = set.intersection(
-                *({n for n, v in the_kernel(r).get("arguments", ()) if v == "true"} for r in found)
-            )
-            with_ = f", all with {', '.join(sorted(common))}" if common else ""
-            lines.append(
-                f"- {target}: {len(found)} kernels access scratch in a main loop (at most {most} instructions){with_}"
-            )
+        for what, text in (("scratch", "access scratch"), ("lane_moves", "read or write single lanes (spilled SGPRs)")):
+            found = [row for row in by_target(kernels, target) if in_main_loops(row, what)]
+            if found:
+                most = max(in_main_loops(row, what) for row in found)
+                common = set.intersection(*(set_options(row) for row in found))
+                with_ = f"; all have {', '.join(sorted(common))}" if common else ""
+                lines.append(f"- {target}: {len(found)} kernels {text} in a main loop, at most {most} times{with_}")
     return lines or ["- none"]
+
+
+def set_options(row: Row) -> set[str]:
+    return {name for name, value in the_kernel(row).get("arguments", ()) if value == "true"}
 
 
 def by_target(rows: Iterable[Row], target: str) -> list[Row]:

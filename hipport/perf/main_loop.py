@@ -12,6 +12,7 @@ from hipport.perf.loops import find_loops, innermost
 
 _MATRIX = re.compile(r"v_(?:mfma|smfmac|wmma|swmmac)_")  # CDNA's and RDNA's
 _ACCUMULATION_MOVE = re.compile(r"v_accvgpr_(?:read|write|mov)")
+_LANE_MOVE = re.compile(r"v_(?:read|write)lane_")
 # Before gfx942 compiled code reaches private memory through a buffer whose descriptor is in s[0:3].
 _PRIVATE_BUFFER = re.compile(r"(?:off|v\d+), s\[0:3\],")
 
@@ -28,6 +29,7 @@ class CodeShape:
         main_loop_matrix: matrix instructions in them.
         main_loop_scratch: accesses to private memory in them.
         main_loop_acc_moves: moves between accumulation and vector registers in them; CDNA spills there first.
+        main_loop_lane_moves: reads and writes of single lanes in them; where SGPRs are spilled, they go to lanes.
     """
 
     instructions: int
@@ -37,6 +39,7 @@ class CodeShape:
     main_loop_matrix: int
     main_loop_scratch: int
     main_loop_acc_moves: int
+    main_loop_lane_moves: int
 
 
 def code_figures(code: CodeObject) -> dict[str, dict[str, int]]:
@@ -63,6 +66,7 @@ def shape_of(function: Function) -> CodeShape:
         _count(map(_is_matrix, main)),
         _count(map(_is_scratch, main)),
         _count(bool(_ACCUMULATION_MOVE.match(i.opcode)) for i in main),
+        _count(bool(_LANE_MOVE.match(i.opcode)) for i in main),
     )
 
 

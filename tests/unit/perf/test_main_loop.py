@@ -27,6 +27,9 @@ def test_scratch_counts_where_it_costs() -> None:
             "scratch_load_ushort v1, v2, off",
             "buffer_load_dword v1, off, s[0:3], 0 offset:8",
             "buffer_store_dword v1, v2, s[0:3], 0 offen",
+            "v_readlane_b32 s8, v3, 5",
+            "v_writelane_b32 v3, s8, 5",
+            "v_readfirstlane_b32 s8, v3",  # no spill: a value that is the same in all lanes
             "buffer_load_dword v1, v2, s[4:7], 0 offen",  # not the private segment's descriptor
             "s_cbranch_scc0 -> inner",
             "s_cbranch_scc1 -> outer",
@@ -35,6 +38,7 @@ def test_scratch_counts_where_it_costs() -> None:
     )
     assert (shape.matrix, shape.scratch) == (1, 6)
     assert (shape.main_loops, shape.main_loop_matrix, shape.main_loop_scratch) == (1, 1, 3)
+    assert shape.main_loop_lane_moves == 2
 
 
 def test_without_matrix_instructions_every_innermost_loop_counts() -> None:
