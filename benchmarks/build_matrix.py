@@ -23,8 +23,8 @@ Row = dict[str, Any]
 INTRODUCTION = """\
 Each kernel is compiled on its own from what the front end made of its unit; [build.md](build.md) says how to choose
 kernels, and that their code is the whole unit's. Made by `benchmarks/build_matrix.py`. A main loop is an innermost
-loop with matrix instructions. SGPRs spill to lanes of
-vector registers. Waves are those per SIMD that the registers allow; LDS is dynamic, no code object states it."""
+loop with matrix instructions. Spilled SGPRs lie in lanes of vector registers. Waves are those per SIMD that the
+registers allow; LDS is dynamic, so no code object states it."""
 
 FRONT_ENDS = "| target | units | through the front end | kernels in them | CPU s each | CPU s | largest, MiB |"
 KERNELS = (

@@ -23,7 +23,7 @@ Listing = dict[tuple[str, str], tuple[Instantiation, ...]]  # (unit, target) -> 
 
 
 def chosen_instantiations(
-    result: BuildResult, patterns: Sequence[str], workshop: Workshop, units: Sequence[Unit]
+    result: BuildResult, patterns: Sequence[str], workshop: Workshop, units: Sequence[Unit], *, strict: bool = True
 ) -> Listing:
     """The kernels of each unit and target that patterns choose, sorted by unit, target and readable form.
 
@@ -32,13 +32,16 @@ def chosen_instantiations(
         patterns: see `hipport.build.instantiations`; without any, all kernels.
         workshop: see `Workshop`.
         units: the units of the jobs.
+        strict: every pattern has to match a kernel; otherwise one of them has to.
 
     Raises:
-        HipportError: a pattern matches nothing though every front end succeeded.
+        HipportError: patterns match nothing though every front end succeeded.
     """
     listing = _everything(result, workshop, units)
     everything = [what for kernels in listing.values() for what in kernels]
-    chosen = set(choose(patterns, everything, strict=not result.failed))
+    chosen = set(choose(patterns, everything, strict=strict and not result.failed))
+    if patterns and not chosen and not result.failed:
+        raise HipportError(f"no kernel matches {' or '.join(patterns)}", "list them with: hipport build --list")
     return {key: tuple(what for what in kernels if what in chosen) for key, kernels in sorted(listing.items())}
 
 
@@ -64,6 +67,8 @@ def add_kernels(
     workshop: Workshop,
     settings: BuildSettings,
     units: Sequence[Unit],
+    *,
+    strict: bool = True,
 ) -> BuildResult:
     """Compile the kernels that ``settings.instantiations`` choose, each on its own, from what the front ends made.
 
@@ -73,14 +78,15 @@ def add_kernels(
         workshop: see `Workshop`.
         settings: patterns and flags.
         units: the units of the jobs.
+        strict: as for `chosen_instantiations`.
 
     Raises:
-        HipportError: a pattern matches nothing though every front end succeeded, or as `run_plan`.
+        HipportError: as `chosen_instantiations` and `run_plan`.
         ToolchainError: LLVM's ``opt`` is not installed.
     """
     opt = workshop.sdk.tool("opt")
     facts = {(o.unit, o.target): o.bitcode for o in result.outcomes if o.bitcode is not None}
-    chosen = chosen_instantiations(result, settings.instantiations, workshop, units)
+    chosen = chosen_instantiations(result, settings.instantiations, workshop, units, strict=strict)
     unit_of = {unit.path: unit for unit in units}
     jobs = [
         kernel_job(unit_of[path], target, _cut(what, facts[path, target]), settings)

@@ -174,10 +174,11 @@ def command(
         planned=progress.planned,
     )
     result = run_plan(plan, workshop)
+    strict = bool(instantiations) or not units  # of a preset's patterns some have no kernel in the units that are left
     if list_only:
-        return _print_listing(result, workshop, settings, chosen, as_json)
+        return _print_listing(result, workshop, settings, chosen, strict, as_json)
     if settings.instantiations and not front_end_only:
-        result = add_kernels(result, plan, workshop, settings, chosen)
+        result = add_kernels(result, plan, workshop, settings, chosen, strict=strict)
     if host or link_name:
         result = add_host_objects(result, chosen, workshop, settings, torch)
     if link_name and not result.failed:
@@ -357,7 +358,12 @@ def _write_compile_commands(path: Path, plan: tuple[Job, ...], sdk: Sdk, tree: T
 
 
 def _print_listing(
-    result: BuildResult, workshop: Workshop, settings: BuildSettings, units: tuple[Unit, ...], as_json: bool
+    result: BuildResult,
+    workshop: Workshop,
+    settings: BuildSettings,
+    units: tuple[Unit, ...],
+    strict: bool,
+    as_json: bool,
 ) -> int:
     """Kernels of the units: all, or those that the patterns choose."""
     import json
@@ -365,7 +371,7 @@ def _print_listing(
     from hipport.build.kernels import chosen_instantiations
     from hipport.build.report import print_diagnostics
 
-    rows = chosen_instantiations(result, settings.instantiations, workshop, units)
+    rows = chosen_instantiations(result, settings.instantiations, workshop, units, strict=strict)
     if as_json:
         data = [
             {

@@ -448,6 +448,12 @@ def test_instantiations_by_pattern(tmp_path: Path) -> None:
     ]
     with pytest.raises(HipportError, match="no kernel matches 'fold<N=7>'"):
         build_json(*options, "-i", "fold<N=7>")
+    (tmp_path / "hipport.toml").write_text('[build.preset.two]\ninstantiations = ["fold<N=7>", "plain"]\n')
+    with pytest.raises(HipportError, match="no kernel matches 'fold<N=7>'"):
+        build_json(*options, "--preset", "two")
+    code, report = build_json(*options, "--preset", "two", "-u", "a.cu")  # a part of what the preset is about
+    assert code == 0
+    assert report["totals"]["gfx942"]["kernels"] == 1
     with pytest.raises(HipportError, match="embed whole units"):
         build_json(*options, "-i", "fold", "--host")
 
