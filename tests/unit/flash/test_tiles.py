@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from hipport.cli.build import command as build
 from hipport.core import TARGETS, Diagnostic, HipportError, Severity, SourceFile, ToolchainError, TranslateOptions
 from hipport.core.files import include_root
 from hipport.flash.kernels import HEAD_DIMS, padded_head_dim
@@ -143,3 +146,31 @@ def compiled(lines: list[str], targets: list[str], flags: list[str], folder: Pat
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (not done.stderr)
     return done.stderr
+
+
+LAUNCH = """
+#include <hipport/cute/flash_tiles.h>
+struct Traits {};
+template <class Kernel_traits>
+__global__ void kernel() {}
+void launch() { kernel<hipport::flash::Waves<Traits>><<<1, 64>>>(); }
+"""
+
+
+@pytest.mark.sdk
+def test_a_host_side_for_other_wavefronts_finds_no_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One host side cannot launch for 64 lanes and for 32: `hipport build` says so, where a launch would fail."""
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/kernel.hip").write_text(LAUNCH)
+    monkeypatch.chdir(tmp_path)
+
+    def errors(*targets: str) -> list[str]:
+        arguments = ["tree", *(word for target in targets for word in ("-t", target)), "-j", "1", "--json", "-q"]
+        result = CliRunner().invoke(build, arguments, standalone_mode=False, catch_exceptions=False)
+        report = json.loads(result.output)
+        return [d["message"] for d in report["diagnostics"] if d["severity"] == "error"]
+
+    assert errors("gfx1201") == errors("gfx942") == errors("gfx90a", "gfx942") == []
+    (message,) = errors("gfx942", "gfx1201")
+    assert "Waves<Traits, 64>" in message
+    assert "for gfx1201" in message

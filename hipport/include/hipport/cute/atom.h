@@ -177,6 +177,19 @@ struct DeepAtom {
   }
 };
 
+// The accumulators of a product are computed here. On wave32 the compiler otherwise moves the instructions behind the next
+// barrier, to where the result is used, and the operands that were read before it fill the registers.
+template <class Tensor>
+__device__ __forceinline__ void settle([[maybe_unused]] Tensor& accumulators) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (wave_size == 32) {
+    auto tiles = ::cute::recast<detail::Accumulator>(accumulators);
+#pragma unroll
+    for (int i = 0; i < int(decltype(::cute::size(tiles))::value); ++i) asm volatile("" : "+v"(tiles(i)));
+  }
+#endif
+}
+
 }  // namespace hipport::tile
 
 namespace cute {

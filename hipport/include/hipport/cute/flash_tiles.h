@@ -46,6 +46,19 @@ inline constexpr Row rows[] = {
     {any, 128, {128, 64, 4, true}, 64},
     {any, 192, {128, 32, 4, true}, 32},
     {any, 256, {64, 64, 4, true}, 32},
+    // RDNA: 16 rows to a wavefront of 32 lanes, or accumulators and Q do not fit its registers.
+    {gfx1100, 32, {128, 128, 8, false}, 128},
+    {gfx1100, 64, {128, 64, 8, true}, 64},
+    {gfx1100, 96, {128, 64, 8, true}, 64},
+    {gfx1100, 128, {128, 64, 8, true}, 64},
+    {gfx1100, 192, {64, 32, 4, false}, 32},
+    {gfx1100, 256, {64, 32, 4, false}, 32},
+    {gfx1201, 32, {128, 128, 8, false}, 128},
+    {gfx1201, 64, {128, 64, 8, true}, 64},
+    {gfx1201, 96, {128, 64, 8, true}, 64},
+    {gfx1201, 128, {128, 64, 8, true}, 64},
+    {gfx1201, 192, {128, 32, 8, true}, 32},
+    {gfx1201, 256, {64, 32, 4, false}, 32},
 };
 
 // The row for an instantiated head dimension. The build's target decides, else `any`.
