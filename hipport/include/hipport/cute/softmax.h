@@ -56,6 +56,35 @@ __device__ __forceinline__ void add_columns(Tensor const& x, Sums& sums) {
   }
 }
 
+// How far a row's largest score may rise, as a power of two, before what was summed so far is rescaled. Any reference of
+// the exponentials gives the same result, as rows are divided by their sums in the end. Probabilities stay below 2^8,
+// which fp16 holds as well.
+inline constexpr float rise_allowed = 8;
+
+// Put the old maximum back where it is near enough; false when a row of the wavefront needs another. Rescaling the output
+// is a quarter of an iteration's vector instructions, and seldom needed after the first tiles. What happens to a row does
+// not depend on other rows.
+//
+// exact: keep only what has not changed (the scores are returned, relative to their maximum so far).
+template <class Rows>
+__device__ __forceinline__ bool keep_maximum(Rows& maximum, Rows const& before, float scale, bool exact) {
+  bool any = false;
+#pragma unroll
+  for (int row = 0; row < int(decltype(cute::size(maximum))::value); ++row) {
+    const float rise = __builtin_fabsf((maximum(row) - before(row)) * scale);
+    const bool near = rise <= (exact ? 0 : rise_allowed);  // not if both are -infinity: NaN
+    if (near) maximum(row) = before(row);
+    any |= !near;
+  }
+#if defined(__HIP_DEVICE_COMPILE__) && __AMDGCN_WAVEFRONT_SIZE == 64
+  return __builtin_amdgcn_ballot_w64(any) == 0;
+#elif defined(__HIP_DEVICE_COMPILE__)
+  return __builtin_amdgcn_ballot_w32(any) == 0;
+#else
+  return !any;
+#endif
+}
+
 // Reduce each row's value over the lanes that share it; `values` is what a lane holds of a tile, an integral constant.
 template <class Values, class Rows, class Operator>
 __device__ __forceinline__ void reduce_rows(Values, Rows& x, Operator& op) {

@@ -14,6 +14,47 @@
 
 namespace hipport::tile {
 
+// How the tile lies in LDS: a row has the keys of a dimension in chunks of eight, what a lane reads at once, 64 or 32 keys
+// side by side. A chunk's number is exclusive-ored with the row's, so that the rows that lanes read together lie in
+// different banks; and with the row's eighth, because a thread writes to every fourth row.
+//
+// chunks: of a row. unit: log2 of a chunk's elements, as the tensor is addressed.
+template <int chunks, int unit = 3>
+struct Spread {
+  template <class Offset>
+  CUTE_HOST_DEVICE constexpr int operator()(Offset const& offset) const {
+    const int at = offset;
+    if constexpr (chunks == 8)
+      return at ^ (at >> 3 & 7 << unit) ^ (at >> 6 & 3 << unit);
+    else  // rows lie in pairs side by side, as far as banks go
+      return at ^ (at >> 3 & 3 << unit) ^ (at >> 5 & 1 << unit);
+  }
+};
+
+// (dims, keys)
+template <int dims, int keys, int width = keys % 64 == 0 ? 64 : 32>
+using TransposedLayout = cute::ComposedLayout<
+    Spread<width / 8>, cute::Int<0>,
+    decltype(cute::tile_to_shape(
+        cute::Layout<cute::Shape<cute::_8, cute::Int<width>>, cute::Stride<cute::Int<width>, cute::_1>>{},
+        cute::Shape<cute::Int<dims>, cute::Int<keys>>{}))>;
+
+// What CuTe asks of a swizzle, found by argument-dependent lookup.
+template <int chunks, int unit, class Offset, class Rows>
+using SpreadLayout = cute::ComposedLayout<Spread<chunks, unit>, Offset, Rows>;
+
+template <int N, int chunks, int unit, class Offset, class Rows>
+CUTE_HOST_DEVICE constexpr auto upcast(SpreadLayout<chunks, unit, Offset, Rows> const& layout) {
+  static_assert(N == 1 << unit, "read by chunks");
+  const auto rows = cute::upcast<N>(layout.layout_b());
+  return cute::make_composed_layout(Spread<chunks, 0>{}, layout.offset() / cute::Int<N>{}, rows);
+}
+
+template <int chunks, int unit, class Offset, class Rows>
+CUTE_HOST_DEVICE constexpr auto get_nonswizzle_portion(SpreadLayout<chunks, unit, Offset, Rows> const& layout) {
+  return layout.layout_b();
+}
+
 template <class Element, int threads, int keys, int dims, int tile>
 struct Transposed {
   static constexpr int keys_of_thread = keys * dims / 16 % threads == 0 ? 4 : 2;
@@ -36,13 +77,36 @@ struct Transposed {
     return key / depth * depth + key % turn / run * 8 + key % depth / turn * run + key % run;
   }
 
+  // The key at a position.
+  CUTE_HOST_DEVICE static constexpr int key(int position) {
+    constexpr int turn = depth / 8 * run;
+    return position / depth * depth + position % 8 / run * turn + position % depth / 8 * run + position % run;
+  }
+
+  // Threads are arranged in rows, of keys, and columns, of dims. Eight neighbouring lanes have neighbouring columns, the next
+  // ones the rows of other keys in the same chunks: so they write to different banks, and still read whole lines of memory.
+  static constexpr int low_columns = thread_columns < 8 ? thread_columns : 8;
+  static constexpr int rows_of_chunk = 8 / keys_of_thread;
+
+  CUTE_HOST_DEVICE static constexpr int column(int thread) {
+    return thread / (low_columns * rows_of_chunk) % (thread_columns / low_columns) * low_columns + thread % low_columns;
+  }
+
+  CUTE_HOST_DEVICE static constexpr int row(int thread) {
+    const int at = thread / (rows_of_chunk * thread_columns) * rows_of_chunk + thread / low_columns % rows_of_chunk;
+    return run < keys_of_thread ? at : key(at * keys_of_thread) / keys_of_thread;  // by position, where keys stay together
+  }
+
   // A thread's part of (keys, dims, ...): (4 dims, its keys, rest of dims, ...).
   template <class Tensor>
   CUTE_DEVICE static auto partition(Tensor const& v, int thread) {
     using namespace cute;
     using Rows = Layout<Shape<Int<thread_rows>, Int<keys_of_thread>>, Stride<Int<keys_of_thread>, _1>>;
     const auto tiler = replace<0>(repeat<Tensor::rank>(_), Rows{});
-    return Copy{}.get_thread_slice(thread).partition_S(make_tensor(v.data(), composition(v.layout(), tiler)));
+    const auto slice = Copy{}.get_thread_slice(row(thread) * thread_columns + column(thread));
+    auto part = slice.partition_S(make_tensor(v.data(), composition(v.layout(), tiler)));
+    if constexpr (is_gmem<Tensor>::value) part.data() = make_gmem_ptr(one_address(part.data().get()));
+    return part;
   }
 
   // Registers for that part of one tile.
@@ -54,7 +118,7 @@ struct Transposed {
   // fragment: as above. tile_: (dims, keys) in LDS.
   template <class Fragment, class Tensor>
   CUTE_DEVICE static void store(Fragment const& fragment, Tensor const& v, int thread) {
-    const int key = thread / thread_columns * keys_of_thread, dim = thread % thread_columns * 4;
+    const int first = row(thread) * keys_of_thread, dim = column(thread) * 4;
 #if defined(__HIP_DEVICE_COMPILE__)
     __builtin_amdgcn_sched_barrier(0);  // wait for the loads here, not among the matrix instructions before
 #endif
@@ -65,12 +129,12 @@ struct Transposed {
       for (int i = 0; i < 4; ++i)
 #pragma unroll
         for (int k = 0; k < keys_of_thread; k += width) {
-          auto* to = &v(dim + part * 4 * thread_columns + i, position(key + k));
+          auto* to = &v(dim + part * 4 * thread_columns + i, position(first + k));
           if constexpr (width == 1) {
             *to = fragment(i, k, part);
           } else {
-            const auto pair = [&](int first) {
-              return halves(words(i / 2, first, part), words(i / 2, first + 1, part), i % 2 != 0);
+            const auto pair = [&](int key) {
+              return halves(words(i / 2, key, part), words(i / 2, key + 1, part), i % 2 != 0);
             };
             if constexpr (width == 2)
               *reinterpret_cast<unsigned*>(to) = pair(k);
@@ -81,6 +145,18 @@ struct Transposed {
   }
 
  private:
+  // A pointer whose parts the compiler cannot tell: otherwise it adds some of them anew in every iteration.
+  template <class T>
+  CUTE_DEVICE static T* one_address(T* pointer) {
+#if defined(__HIP_DEVICE_COMPILE__)
+    auto global = (T __attribute__((address_space(1)))*)pointer;
+    asm("" : "+v"(global));
+    return (T*)global;
+#else
+    return pointer;
+#endif
+  }
+
   CUTE_DEVICE static unsigned halves(unsigned low, unsigned high, bool upper) {
 #if defined(__HIP_DEVICE_COMPILE__)
     return __builtin_amdgcn_perm(high, low, upper ? 0x07060302 : 0x05040100);
