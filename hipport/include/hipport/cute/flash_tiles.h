@@ -46,6 +46,8 @@ inline constexpr Row rows[] = {
     {any, 128, {128, 64, 4, true}, 64},
     {any, 192, {128, 32, 4, true}, 32},
     {any, 256, {64, 64, 4, true}, 32},
+    // gfx950 has LDS for two workgroups of these. Larger forward tiles take more than 256 registers: one wave per SIMD.
+    {gfx950, 128, {128, 64, 4, true}, 128},
     // RDNA: 16 rows to a wavefront of 32 lanes, or accumulators and Q do not fit its registers.
     {gfx1100, 32, {128, 128, 8, false}, 128},
     {gfx1100, 64, {128, 64, 8, true}, 64},
