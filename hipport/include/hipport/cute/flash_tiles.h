@@ -16,7 +16,7 @@
 
 namespace hipport::flash {
 
-enum Target { any, gfx90a, gfx942, gfx950, gfx1100, gfx1201 };
+enum Target { any, gfx90a, gfx942, gfx950, gfx1100, gfx1101 = gfx1100, gfx1102 = gfx1100, gfx1103 = gfx1100, gfx1201, gfx1200 = gfx1201 };
 
 #if defined(HIPPORT_BUILD_TARGET)
 inline constexpr Target target = HIPPORT_BUILD_TARGET;
