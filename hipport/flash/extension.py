@@ -136,9 +136,11 @@ class Extension:
     ) -> list[Tensor]:  # fmt: skip
         """``mha_fwd``: returns out, log-sum-exp, the dropped scores (or empty), the random state."""
         del generator
-        _check(q, k, v)
+        _check(q, k, v, out, n_dims=4, k_dims=4)
         batch, seqlen_q, heads, head_dim = q.shape
         seqlen_k, heads_k = k.shape[1:3]
+        _shaped(batch, seqlen_k, heads_k, head_dim, k=k, v=v)
+        _need(batch > 0, "batch size must be positive")
         _need(head_dim % 8 == 0, "query, key, value, and out_ must have a head_size that is a multiple of 8")
         _need(heads % heads_k == 0, "Number of heads in key/value must divide number of heads in query")
         _need(not (softcap > 0 and p_dropout > 0), "Softcapping does not support dropout for now")
@@ -182,11 +184,16 @@ class Extension:
     ) -> list[Tensor]:  # fmt: skip
         """``mha_varlen_fwd``: sequences packed one behind the other, their starts in ``cu_seqlens``."""
         del generator
-        _check(q, k, v)
         paged = block_table is not None
+        _check(q, k, v, out, n_dims=3, k_dims=3 + paged)
         batch = cu_seqlens_q.numel() - 1
         heads, head_dim = q.shape[1:]
-        heads_k = k.shape[2] if paged else k.shape[1]
+        heads_k = k.shape[-2]
+        _shaped(*k.shape[:-1], head_dim, k=k, v=v)
+        _int32(batch + 1, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
+        _int32(batch, seqused_k=seqused_k, leftpad_k=leftpad_k)
+        _need(batch > 0, "batch size must be positive")
+        _need(not (return_softmax and p_dropout <= 0), "return_softmax is only supported when p_dropout > 0.0")
         _need(not paged or k.shape[1] % 256 == 0, "Paged KV cache block size must be divisible by 256")
         _need(head_dim % 8 == 0, "query, key, value, and out_ must have a head_size that is a multiple of 8")
         _need(heads % heads_k == 0, "Number of heads in key/value must divide number of heads in query")
@@ -255,10 +262,14 @@ class Extension:
     ) -> list[Tensor]:  # fmt: skip
         """``mha_fwd_kvcache``: attention over a cache, to which ``k`` and ``v`` are appended in place first."""
         window_left, window_right = int(window_left), int(window_right)  # tensors of one element are taken, too
-        _check(q, k_cache, v_cache)
+        _check(q, k_cache, v_cache, out, n_dims=4, k_dims=4)
         paged = block_table is not None
         batch, seqlen_q, heads, head_dim = q.shape
         heads_k = k_cache.shape[2]
+        _shaped(*k_cache.shape[:-1], head_dim, k_cache=k_cache, v_cache=v_cache)
+        _int32(batch, seqlens_k=seqlens_k, leftpad_k=leftpad_k)
+        _need(batch > 0, "batch size must be positive")
+        _need(heads % heads_k == 0, "Number of heads in key/value must divide number of heads in query")
         if head_dim % 8:
 
             def pad(x: Tensor) -> Tensor:
@@ -301,6 +312,8 @@ class Extension:
             _need(seqlen_q <= seqlen_k, "If key is supplied, it must have seqlen <= the seqlen of the KV cache")
             for name, new in (("k", k), ("v", v)):
                 assert new is not None  # checked above
+                _need(new.dtype == q.dtype, f"new {name} must have the same dtype as query")
+                _shaped(batch, k.shape[1], heads_k, head_dim, **{f"new {name}": new})
                 rows = new.contiguous()
                 p[f"{name}new_ptr"] = call.give(rows)
                 for part, axis in (("batch", 0), ("row", -3), ("head", -2)):
@@ -316,11 +329,19 @@ class Extension:
             _need(rotary_sin is not None, "If rotary cos is provided, rotary sin must also be provided")
             _need(k is not None, "If rotary cos/sin are provided, new key / value must also be provided")
             assert rotary_sin is not None  # checked above
-            p["rotary_dim"] = rotary_cos.shape[1] * 2
+            half = rotary_cos.shape[-1]
+            _need(2 * half <= head_dim, "rotary_dim must be <= headdim")
+            _need(2 * half % 16 == 0, "Only rotary dimensions divisible by 16 are currently supported")
+            _need(rotary_cos.shape[0] >= seqlen_k, "cos/sin seqlen must be at least the seqlen of KV cache")
+            _shaped(rotary_cos.shape[0], half, rotary_cos=rotary_cos, rotary_sin=rotary_sin)
+            for table in (rotary_cos, rotary_sin):
+                _need(table.dtype == q.dtype, "rotary_cos must have the same dtype as query")
+            p["rotary_dim"] = 2 * half
             p["rotary_cos_ptr"] = call.give(rotary_cos)
             p["rotary_sin_ptr"] = call.give(rotary_sin)
             p["is_rotary_interleaved"] = int(rotary_interleaved)
         if cache_batch_idx is not None:
+            _int32(batch, cache_batch_idx=cache_batch_idx)
             p["cache_batch_idx"] = call.give(cache_batch_idx)
         self._paging(call, block_table, k_cache)
         self._alibi(call, alibi_slopes)
@@ -397,6 +418,9 @@ class Extension:
     def _alibi(call: _Call, slopes: Tensor | None) -> None:
         if slopes is not None:
             _need(slopes.dtype is torch.float32, "ALiBi slopes must have dtype fp32")
+            batch, heads = call.parameters["b"], call.parameters["h"]
+            fits = tuple(slopes.shape) in ((heads,), (batch, heads))
+            _need(fits, f"ALiBi slopes must have shape ({heads},) or ({batch}, {heads})")
             slopes = slopes.contiguous()
             call.parameters["alibi_slopes_ptr"] = call.give(slopes)
             call.parameters["alibi_slopes_batch_stride"] = slopes.stride(0) if slopes.dim() == 2 else 0
@@ -404,6 +428,7 @@ class Extension:
     @staticmethod
     def _paging(call: _Call, table: Tensor | None, k: Tensor) -> None:
         if table is not None:
+            _int32(call.parameters["b"], table.shape[-1], block_table=table)
             call.parameters["block_table"] = call.give(table)
             call.parameters["block_table_batch_stride"] = table.shape[1]
             call.parameters["page_block_size"] = k.shape[1]
@@ -505,13 +530,30 @@ def _need(condition: bool, message: str) -> None:
         raise RuntimeError(message)
 
 
-def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
+def _shaped(*sizes: int | float | Pointer, **tensors: Tensor) -> None:
+    for name, tensor in tensors.items():
+        _need(tuple(tensor.shape) == sizes, f"{name} must have shape {sizes}, not {tuple(tensor.shape)}")
+
+
+def _int32(*sizes: int | float | Pointer, **tensors: Tensor | None) -> None:
+    """Kernels read these as 32-bit integers whatever they are."""
+    for name, tensor in tensors.items():
+        if tensor is not None:
+            _need(tensor.dtype is torch.int32, f"{name} must have dtype int32")
+            _shaped(*sizes, **{name: tensor})
+
+
+def _check(q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, *, n_dims: int, k_dims: int) -> None:
+    _need(q.dim() == n_dims, f"query must have {n_dims} dimensions")
+    _need(k.dim() == k_dims, f"key must have {k_dims} dimensions")
     _need(q.dtype in (torch.float16, torch.bfloat16), "FlashAttention only support fp16 and bf16 data type")
     _need(k.dtype == q.dtype, "query and key must have the same dtype")
     _need(v.dtype == q.dtype, "query and value must have the same dtype")
     _need(q.shape[-1] <= 256, "FlashAttention forward only supports head dimension at most 256")
     _need(all(t.stride(-1) == 1 for t in (q, k, v)), "Input tensor must have contiguous last dimension")
-    _need(q.shape[0] > 0, "batch size must be positive")
+    if out is not None:
+        _need(out.dtype == q.dtype, "Output must have the same dtype as inputs")
+        _shaped(*q.shape, out=out)
 
 
 def _windows(

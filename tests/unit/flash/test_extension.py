@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import re
-from collections.abc import Iterator, Sequence
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +17,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tensors (extra: torch)")
 
+from hipport.core.files import include_root  # noqa: E402 - after the skip
 from hipport.flash import extension as module  # noqa: E402 - after the skip
 from hipport.flash.extension import Extension, Philox, splits_heuristic  # noqa: E402
 from hipport.flash.kernels import (  # noqa: E402
@@ -24,6 +29,10 @@ from hipport.flash.kernels import (  # noqa: E402
     programs_for,
 )
 from hipport.flash.launch import Array, Launch, Pointer  # noqa: E402
+from hipport.flash.library import pack  # noqa: E402
+from hipport.sdk import find_sdk  # noqa: E402
+
+STAND_IN = Path(__file__).with_name("stand_in") / "flash_fwd_launch_template.h"
 
 
 class Recorder:
@@ -314,3 +323,202 @@ def test_strides_of_slopes_are_those_of_what_is_sent(recorder: Recorder) -> None
     wide = torch.ones(2, 8)
     forward(extension(recorder), qkv(b=2), alibi_slopes=wide[:, :4])
     assert recorder.launches[0].parameters["alibi_slopes_batch_stride"] == 4
+
+
+def ints(*values: int) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.int32)
+
+
+def varlen(ext: Extension, **changes: Any) -> list[torch.Tensor]:
+    """Two sequences of 20 queries and 30 keys."""
+    q, k, v = (tensor.flatten(0, 1) for tensor in qkv(20, 30, b=2))
+    given = {
+        "q": q, "k": k, "v": v, "out": None, "cu_seqlens_q": ints(0, 20, 40), "cu_seqlens_k": ints(0, 30, 60),
+        "seqused_k": None, "leftpad_k": None, "block_table": None, "alibi_slopes": None, "max_seqlen_q": 20,
+        "max_seqlen_k": 30, "p_dropout": 0.0, "softmax_scale": 0.125, "zero_tensors": False, "causal": False,
+        "window_left": -1, "window_right": -1, "softcap": 0.0, "return_softmax": False,
+    } | changes  # fmt: skip
+    return ext.varlen_fwd(**given)
+
+
+def kvcache(ext: Extension, **changes: Any) -> list[torch.Tensor]:
+    """Two sequences of 3 queries, 40 places in the cache."""
+    q, k_cache, v_cache = qkv(3, 40, b=2)
+    names = ("k", "v", "seqlens_k", "rotary_cos", "rotary_sin", "cache_batch_idx", "leftpad_k", "block_table",
+             "alibi_slopes", "out")  # fmt: skip
+    given = dict.fromkeys(names) | {
+        "q": q, "k_cache": k_cache, "v_cache": v_cache, "softmax_scale": 0.125, "causal": False, "window_left": -1,
+        "window_right": -1, "softcap": 0.0, "rotary_interleaved": False, "num_splits": 1,
+    } | changes  # fmt: skip
+    return ext.fwd_kvcache(**given)
+
+
+NEW = {"k": torch.zeros(2, 3, 2, 64).half(), "v": torch.zeros(2, 3, 2, 64).half(), "seqlens_k": ints(5, 6)}
+PAGES = {"k_cache": torch.zeros(2, 256, 2, 64).half(), "v_cache": torch.zeros(2, 256, 2, 64).half()}
+COS = torch.zeros(40, 16).half()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        ({"cu_seqlens_q": torch.tensor([0, 20, 40])}, "cu_seqlens_q must have dtype int32"),
+        ({"cu_seqlens_k": ints(0, 30)}, r"cu_seqlens_k must have shape \(3,\), not \(2,\)"),
+        ({"seqused_k": torch.tensor([3, 4])}, "seqused_k must have dtype int32"),
+        ({"leftpad_k": ints(1, 2, 3)}, r"leftpad_k must have shape \(2,\)"),
+        ({"block_table": ints(0, 1)}, "key must have 4 dimensions"),
+        ({"v": torch.zeros(50, 2, 64).half()}, r"v must have shape \(60, 2, 64\), not \(50, 2, 64\)"),
+        ({"cu_seqlens_q": ints(0), "cu_seqlens_k": ints(0)}, "batch size must be positive"),
+        ({"return_softmax": True}, "return_softmax is only supported when p_dropout > 0"),
+        ({"alibi_slopes": torch.ones(3)}, r"ALiBi slopes must have shape \(4,\) or \(2, 4\)"),
+        ({"out": torch.zeros(40, 4, 64)}, "Output must have the same dtype"),
+    ],
+)
+def test_wrong_packed_inputs_are_refused(recorder: Recorder, changes: dict[str, Any], message: str) -> None:
+    """Integers of another size and tensors of another shape would be read as they are not."""
+    if not message:
+        varlen(extension(recorder), **changes)
+        return
+    with pytest.raises(RuntimeError, match=message):
+        varlen(extension(recorder), **changes)
+    assert recorder.what is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (NEW | {"rotary_cos": COS, "rotary_sin": COS, "cache_batch_idx": ints(1, 0)}, ""),
+        ({"seqlens_k": torch.tensor([5, 6])}, "seqlens_k must have dtype int32"),
+        ({"cache_batch_idx": torch.tensor([1, 0])}, "cache_batch_idx must have dtype int32"),
+        (PAGES | {"block_table": torch.zeros(2, 1, dtype=torch.int64)}, "block_table must have dtype int32"),
+        (PAGES | {"block_table": torch.zeros(1, 1, dtype=torch.int32)}, r"block_table must have shape \(2, 1\)"),
+        ({"v_cache": torch.zeros(2, 40, 1, 64).half()}, "v_cache must have shape"),
+        (NEW | {"v": torch.zeros(2, 4, 2, 64).half()}, r"new v must have shape \(2, 3, 2, 64\)"),
+        (NEW | {"k": torch.zeros(2, 3, 2, 64)}, "new k must have the same dtype as query"),
+        (NEW | {"rotary_cos": COS.float(), "rotary_sin": COS}, "rotary_cos must have the same dtype"),
+        (NEW | {"rotary_cos": COS[:30], "rotary_sin": COS[:30]}, "cos/sin seqlen must be at least"),
+        (NEW | {"rotary_cos": COS[:, :4], "rotary_sin": COS[:, :4]}, "divisible by 16"),
+        (NEW | {"rotary_cos": COS, "rotary_sin": COS[:, :8]}, "rotary_sin must have shape"),
+        (NEW | {"rotary_cos": torch.zeros(40, 40).half(), "rotary_sin": COS}, "rotary_dim must be <= headdim"),
+        ({"q": torch.zeros(2, 3, 3, 64).half()}, "Number of heads in key/value must divide"),
+    ],
+)  # fmt: skip
+def test_wrong_cache_inputs_are_refused(recorder: Recorder, changes: dict[str, Any], message: str) -> None:
+    if not message:
+        kvcache(extension(recorder), **changes)
+        return
+    with pytest.raises(RuntimeError, match=message):
+        kvcache(extension(recorder), **changes)
+    assert recorder.what is None
+
+
+def test_keys_that_do_not_fit_the_queries_are_refused(recorder: Recorder) -> None:
+    q, k, v = qkv()
+    for wrong, message in (
+        (k[0], "key must have 4"),
+        (k[..., :32], "k must have shape"),
+        (k[:, :7], "v must have sha"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            forward(extension(recorder), (q, wrong, v))
+
+
+# Takes the place of HIP: notes what an entry launches.
+NOTES_LAUNCHES = """
+#include <hip/hip_runtime.h>
+extern "C" {
+unsigned launched[4];  // grid, threads
+hipError_t hipLaunchKernel(const void*, dim3 grid, dim3 block, void**, size_t, hipStream_t) {
+  launched[0] = grid.x, launched[1] = grid.y, launched[2] = grid.z, launched[3] = block.x;
+  return hipSuccess;
+}
+hipError_t hipFuncSetAttribute(const void*, hipFuncAttribute, int) { return hipSuccess; }
+hipError_t __hipPopCallConfiguration(dim3*, dim3*, size_t*, hipStream_t*) { return hipErrorUnknown; }
+void** __hipRegisterFatBinary(const void*) { return nullptr; }
+void __hipRegisterFunction(void**, const void*, char*, const char*, unsigned, void*, void*, void*, void*, int*) {}
+void __hipUnregisterFatBinary(void**) {}
+}
+"""
+SLOPES = torch.ones(4)
+BF16 = torch.bfloat16
+# By call: the grid of each launch, in workgroups.
+CALLS: dict[str, tuple[Callable[[Extension], object], list[tuple[int, int, int]]]] = {
+    "dense": (lambda ext: forward(ext, qkv()), [(2, 1, 4)]),  # 200 rows in blocks of 128
+    "even": (lambda ext: forward(ext, qkv(256, 256, b=2)), [(2, 2, 4)]),
+    "causal": (lambda ext: forward(ext, qkv(129), causal=True), [(2, 1, 4)]),
+    "window": (lambda ext: forward(ext, qkv(), window_left=9), [(2, 1, 4)]),
+    "alibi": (lambda ext: forward(ext, qkv(), alibi_slopes=SLOPES), [(2, 1, 4)]),
+    "softcap": (lambda ext: forward(ext, qkv(), softcap=9.0), [(2, 1, 4)]),
+    "dropout": (lambda ext: forward(ext, qkv(), p_dropout=0.2), [(2, 1, 4)]),
+    "scores": (lambda ext: forward(ext, qkv(), p_dropout=0.2, return_softmax=True), [(2, 1, 4)]),
+    "bf16": (lambda ext: forward(ext, qkv(dtype=BF16), causal=True), [(2, 1, 4)]),
+    "d 40": (lambda ext: forward(ext, qkv(d=40)), [(2, 1, 4)]),
+    "d 256": (lambda ext: forward(ext, qkv(d=256)), [(4, 1, 4)]),  # blocks of 64 rows
+    "one query": (lambda ext: forward(ext, qkv(1, b=3), causal=True), [(1, 3, 2)]),  # a group's heads are its rows
+    "packed": (lambda ext: varlen(ext), [(1, 2, 4)]),
+    "packed causal": (lambda ext: varlen(ext, causal=True, seqused_k=ints(3, 4)), [(1, 2, 4)]),
+    "cache": (lambda ext: kvcache(ext, seqlens_k=ints(5, 6)), [(1, 2, 4)]),
+    "append": (lambda ext: kvcache(ext, **NEW, rotary_cos=COS, rotary_sin=COS), [(1, 2, 4)]),
+    "pages": (lambda ext: kvcache(ext, **PAGES, block_table=PAGE_TABLE, seqlens_k=ints(5, 6)), [(1, 2, 4)]),
+    # Splits are the second dimension; 2 * 4 * 3 rows by 8, for head dimension 128 by 4
+    "splits": (lambda ext: kvcache(ext, num_splits=3), [(1, 3, 8), (3, 1, 1)]),
+    "splits, d 128": (lambda ext: forward_cache_128(ext), [(1, 2, 8), (6, 1, 1)]),
+}
+PAGE_TABLE = torch.tensor([[0], [1]], dtype=torch.int32)
+
+
+def forward_cache_128(ext: Extension) -> object:
+    q, k_cache, v_cache = qkv(3, 300, b=2, d=128)
+    return kvcache(ext, q=q, k_cache=k_cache, v_cache=v_cache, num_splits=2, causal=True)
+
+
+OPTIONS = ("head_dim", "bf16", "dropout", "causal", "local", "alibi", "softcap", "return_softmax", "log_splits")
+
+
+@pytest.mark.sdk
+def test_entries_take_what_is_chosen_for_them(tmp_path: Path) -> None:
+    """The host side, without device code: parameters pass where they belong, and in no entry with other options."""
+    made = {}
+    for name, (call, _) in CALLS.items():
+        recorder = Recorder()
+        call(Extension(recorder, 1, Philox()))
+        made[name] = recorder
+    kernels = sorted({recorder.what for recorder in made.values() if recorder.what}, key=str)
+    library = host_side(kernels, tmp_path)
+    launched = (ctypes.c_uint * 4).in_dll(library, "launched")
+
+    def options(what: Instantiation | None) -> list[object]:
+        return [getattr(what, option, False) for option in OPTIONS]
+
+    for name, (_, grids) in CALLS.items():
+        what, launches = made[name].what, made[name].launches
+        addresses = [4096 * (n + 1) for n in range(len(made[name].buffers))]
+        for launch, grid in zip(launches, grids, strict=True):
+            assert library[launch.entry](ctypes.byref(pack(launch.parameters, addresses)), None) == 0, name
+            assert tuple(launched) == (*grid, 128 if "combine" in launch.entry else 256), name
+        for other in kernels:
+            if options(other) != options(what):
+                code = library[other.entry](ctypes.byref(pack(launches[0].parameters, addresses)), None)
+                assert code == 1, f"{name}: {other}"  # hipErrorInvalidValue
+    uneven = pack(made["dense"].launches[0].parameters, [4096] * 9)
+    assert library[made["even"].launches[0].entry](ctypes.byref(uneven), None) == 1
+
+
+def host_side(kernels: Sequence[Instantiation], folder: Path) -> ctypes.CDLL:
+    sdk = find_sdk()
+    (folder / "csrc/flash_attn/src").mkdir(parents=True)
+    shutil.copy(STAND_IN, folder / "csrc/flash_attn/src")
+    (folder / "entries.hip").write_text(entries_source(kernels) + NOTES_LAUNCHES)
+    command = [
+        str(sdk.clang),
+        *sdk.host_flags(),
+        "-O1",
+        "-w",
+        f"-I{folder}",
+        f"-I{include_root()}",
+        "-c",
+        "entries.hip",
+    ]
+    subprocess.run([*command, "-c", "entries.hip"], cwd=folder, check=True)
+    subprocess.run([str(sdk.clang), "-shared", "entries.o", "-o", "entries.so"], cwd=folder, check=True)
+    return ctypes.CDLL(str(folder / "entries.so"))
