@@ -28,6 +28,13 @@ def flash_attn_func(q, k, v, causal=False, softcap=0.0, alibi_slopes=None):
     scale = q.shape[-1] ** -0.5
     return flash_attn_2_cuda.fwd(q, k, v, None, alibi_slopes, 0.0, scale, causal, -1, -1, softcap, False)[:2]
 """
+# All that the tests call, compiled together.
+KERNELS = [
+    Forward(64, False),
+    Forward(64, False, causal=True),
+    Forward(64, False, alibi=True, even_k=False),
+    Forward(64, False, softcap=True),
+]
 # With q = 0 every key weighs the same: the output is the mean of the values, the log-sum-exp log(4).
 C_PROGRAM = """
 #include <hipport_flash_entries.h>
@@ -72,8 +79,8 @@ from hipport.flash.library import Library
 from hipport.flash.reference import Options, attention
 
 flash = FlashAttention(sys.argv[1], device="rocm", compute_units=1)
-flash.prepare([Forward(64, False, causal=True)])
-library = Library(next(iter(flash._libraries.values())))
+flash.prepare(eval(sys.argv[2]))
+library = Library(flash._libraries[Forward(64, False, causal=True)])
 
 def device(*sizes, dtype=torch.float32, device=None):
     sizes = sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
@@ -113,7 +120,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def flash(tree: Path) -> FlashAttention:
-    return FlashAttention(tree, checks="all", compute_units=1)
+    flash = FlashAttention(tree, checks="all", compute_units=1)
+    flash.prepare(KERNELS)
+    return flash
 
 
 def qkv(sq: int, sk: int, d: int = 64) -> list[torch.Tensor]:
@@ -158,7 +167,7 @@ def test_a_fault_is_an_error_and_a_finding(flash: FlashAttention) -> None:
 def test_gpu_tensors_are_used_in_place(tree: Path, tmp_path: Path) -> None:
     runtime, statistics = build_runtime(find_sdk()), tmp_path / "statistics.json"
     environment = runtime_environment(runtime, RunOptions(checks="all", statistics=statistics))
-    command = [sys.executable, "-c", IN_PLACE, str(tree)]
+    command = [sys.executable, "-c", IN_PLACE, str(tree), repr(KERNELS)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     error, lse_error = map(float, done.stdout.split())
@@ -170,8 +179,10 @@ def test_gpu_tensors_are_used_in_place(tree: Path, tmp_path: Path) -> None:
 def test_a_machine_without_a_gpu_says_so(tree: Path) -> None:
     if Path("/dev/kfd").exists():
         pytest.skip("this machine has an AMD GPU")
+    flash = FlashAttention(tree, device="rocm", compute_units=1)
+    flash.prepare(KERNELS)
     with pytest.raises(HipportError, match="device='emulator'") as raised:
-        FlashAttention(tree, device="rocm", compute_units=1).interface.flash_attn_func(*qkv(3, 5))
+        flash.interface.flash_attn_func(*qkv(3, 5))
     assert "\n" not in str(raised.value)
 
 
@@ -179,7 +190,7 @@ def test_a_c_program_links_and_runs(tree: Path, tmp_path: Path) -> None:
     """Results, and refusals: causal, another head dimension and splits are not what the entry was compiled for."""
     sdk = find_sdk()
     runtime = build_runtime(sdk)
-    export([Forward(64, False)], tmp_path, tree)
+    export(KERNELS, tmp_path, tree)
     (tmp_path / "main.c").write_text(C_PROGRAM)
     compiler = [host_compiler(), "-Wall", "-Wextra", "-Werror", "-D__HIP_PLATFORM_AMD__", f"-I{tmp_path}"]
     compiler += [word for folder in sdk.include_dirs for word in ("-isystem", str(folder))]
