@@ -82,6 +82,11 @@ __device__ constexpr int warp_lane(int row, int column) { return row % 8 * 4 + c
 __device__ constexpr int random_byte(int row, int column) {
   return column / 16 * 8 + column % 16 / 8 * 4 + row / 8 * 2 + column % 2;
 }
+// A byte of a number, chosen by comparisons: an array that is indexed by lane would lie in scratch.
+__device__ inline unsigned char byte_of(uint4 number, int index) {
+  const unsigned word = index & 8 ? (index & 4 ? number.w : number.z) : (index & 4 ? number.y : number.x);
+  return static_cast<unsigned char>(word >> (8 * (index & 3)));
+}
 inline constexpr int random_classes = run == 4 ? 2 : 4;
 __device__ constexpr int random_class(int value) { return run == 1 ? value % 4 : value % run / 2; }
 
