@@ -137,7 +137,7 @@ def by_target(rows: Iterable[Row], target: str) -> list[Row]:
     return [row for row in rows if row["target"] == target]
 
 
-def page(outcomes: Sequence[Row], title: str) -> str:
+def page(outcomes: Sequence[Row], title: str, remarks: Sequence[str]) -> str:
     front_ends = [row for row in outcomes if row["pass"] == "front-end"]
     kernels = [row for row in outcomes if row["pass"] == "kernel"]
     assembly = sorted({text for row in front_ends if row["ok"] for text in row["bitcode"]["assembly"]})
@@ -148,6 +148,8 @@ def page(outcomes: Sequence[Row], title: str) -> str:
     targets = sorted({row["target"] for row in kernels})
     lines += table(KERNELS, [kernel_cells(t, by_target(kernels, t)) for t in targets])
     lines += ["", "To look at:", "", *findings(outcomes)]
+    if remarks:
+        lines += ["", *(f"- {remark}" for remark in remarks)]
     for target in targets:
         lines += ["", f"## {target}", ""]
         rows = sorted(by_target(kernels, target), key=lambda row: (row["unit"], options(row)))
@@ -160,13 +162,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reports", type=Path, nargs="+", help="output of hipport build --json")
     parser.add_argument("--title", default="the tree's kernels")
+    parser.add_argument("--remark", action="append", default=[], help="a line of text for the page; repeatable")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     found: dict[tuple[str, ...], Row] = {}
     for report in arguments.reports:
         for row in json.loads(report.read_text(encoding="utf-8"))["outcomes"]:
             found[row["pass"], row["unit"], row.get("target", ""), row.get("kernel", "")] = row
-    text = page([found[key] for key in sorted(found)], arguments.title)
+    text = page([found[key] for key in sorted(found)], arguments.title, arguments.remark)
     if arguments.out:
         arguments.out.write_text(text, encoding="utf-8")
     else:
