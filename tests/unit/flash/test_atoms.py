@@ -35,6 +35,8 @@ template <class...> struct Shape {};
 template <class...> struct Stride {};
 template <class...> struct Layout {};
 template <class> struct MMA_Traits;
+template <class Element, class Tensor> Tensor recast(Tensor&);
+template <class Tensor> Int<1> size(const Tensor&);
 }
 """
 HEADERS = ("arch/mma.hpp", "atom/mma_traits.hpp", "layout.hpp", "numeric/numeric_types.hpp")
