@@ -29,6 +29,8 @@ _VALUES = {
     "window", "softcap", "dropout", "q", "k", "used", "leftpad", "splits", "new", "rotary", "page", "slots", "units",
     "magnitude",
 }  # fmt: skip
+_LISTS = {"window", "q", "k", "used", "leftpad", "slots"}  # whole numbers, L:R or 1:2:3
+_COLUMNS = ("name", "form", "dtype", "d", "b", "sq", "sk", "h", "hk", "seed", "subset")
 _EPS_FP32 = 2.0**-23
 
 
@@ -137,26 +139,53 @@ def read_cases(path: Path = TABLE) -> list[Case]:
     """Rows of a table, in order.
 
     Raises:
-        HipportError: a row is wrong; its line is named.
+        HipportError: the file cannot be read, or a row is wrong; its line is named.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise HipportError(f"{path}: cannot be read: {error}", "name a table as hipport/flash/cases.tsv") from error
     rows = [(n, line.split("\t")) for n, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    header = rows.pop(0)[1]
-    cases = []
+    header = rows.pop(0)[1] if rows else []
+    if missing := set(_COLUMNS) - set(header):
+        raise HipportError(f"{path}: no column {', '.join(sorted(missing))}", "see docs/flash.md for the columns")
+    cases: list[Case] = []
     for number, cells in rows:
-        row = dict(zip(header, cells, strict=False))
+        row = dict(zip(header, cells, strict=False))  # empty cells at the end may be left out
         options = dict(part.partition("=")[::2] for part in row.get("options", "").split())
         unknown = {name for name, value in options.items() if name not in (_VALUES if value else _FLAGS)}
         try:
             if unknown or row["form"] not in ("dense", "varlen", "cache") or row["dtype"] not in _DTYPES:
                 raise ValueError(f"unknown option, form or type: {', '.join(sorted(unknown)) or row['form']}")
             d, b, sq, sk, h, hk, seed = (int(row[key]) for key in ("d", "b", "sq", "sk", "h", "hk", "seed"))
+            if min(d, b, sq, sk, h, hk, seed) < 0:
+                raise ValueError("a number is negative")
+            if row["subset"] not in ("quick", "full"):
+                raise ValueError(f"subset {row['subset']!r} is neither quick nor full")
+            if any(case.name == row["name"] for case in cases):
+                raise ValueError(f"a case before this one is named {row['name']}, too")
+            _readable(options)
             h200 = tuple(float(x) for x in row.get("h200", "").split())
             case = Case(row["name"], row["form"], row["dtype"], d, b, sq, sk, h, hk, seed, options)
             cases.append(replace(case, quick=row["subset"] == "quick", h200=h200, inputs=row.get("inputs", "")))
         except (KeyError, ValueError) as error:
             raise HipportError(f"{path}:{number}: {error}", "see docs/flash.md for the columns") from error
     return cases
+
+
+def _readable(options: dict[str, str]) -> None:
+    """Whether every value is one of its option's kind.
+
+    Raises:
+        ValueError: it is not.
+    """
+    for name, value in options.items():
+        if name in _LISTS:
+            length = len([int(part) for part in value.split(":")])
+            if name == "window" and length != 2:
+                raise ValueError(f"{name}={value} needs two numbers, left and right")
+        elif value and name != "rotary" and not math.isfinite(float(value)):
+            raise ValueError(f"{name}={value} is not finite")
 
 
 def run_case(flash: FlashAttention, case: Case) -> Outcome:
@@ -188,7 +217,11 @@ def run_case(flash: FlashAttention, case: Case) -> Outcome:
 
 
 def plan_case(flash: FlashAttention, case: Case) -> list[Instantiation]:
-    """The kernels that a case needs; none is built or run."""
+    """The kernels that a case needs; none is built or run.
+
+    Raises:
+        HipportError: FlashAttention refuses the case.
+    """
     needed: list[Instantiation] = []
 
     def note(what: Instantiation, buffers: Sequence[tuple[Array, bool]], launches: Sequence[Launch]) -> list[Array]:
@@ -200,6 +233,8 @@ def plan_case(flash: FlashAttention, case: Case) -> list[Instantiation]:
     ext.run, ext.compute_units = note, int(case.number("units", 1))
     try:
         _problem(case).call(flash)
+    except (RuntimeError, ValueError) as error:
+        raise HipportError(f"case {case.name}: {error}", "see docs/flash.md for the columns") from error
     finally:
         ext.run, ext.compute_units = before
     return needed

@@ -269,6 +269,10 @@ class Extension:
         _shaped(*k_cache.shape[:-1], head_dim, k_cache=k_cache, v_cache=v_cache)
         _int32(batch, seqlens_k=seqlens_k, leftpad_k=leftpad_k)
         _need(batch > 0, "batch size must be positive")
+        _need(
+            paged or cache_batch_idx is not None or k_cache.shape[0] >= batch,
+            "the KV cache must have a row for each sequence of the batch",
+        )
         _need(heads % heads_k == 0, "Number of heads in key/value must divide number of heads in query")
         if head_dim % 8:
 
@@ -390,7 +394,7 @@ class Extension:
         call: _Call, scale: float, softcap: float, p_dropout: float, left: int, right: int, seqlen_k: int
     ) -> None:
         p = call.parameters
-        _need(p_dropout < 1.0, "p_dropout must be below 1")
+        _need(0.0 <= p_dropout < 1.0, "p_dropout must be at least 0 and below 1")
         inner = softcap if softcap > 0 else scale
         p["softcap"] = scale / softcap if softcap > 0 else 0.0
         p["scale_softmax"] = inner
@@ -439,6 +443,8 @@ class Extension:
         force_split: bool, append_kv: bool,
     ) -> None:  # fmt: skip
         """What ``run_mha_fwd`` and the launch templates decide at run time."""
+        # Upstream launches on an empty grid then, which CUDA refuses without a word about the queries.
+        _need(seqlen_q > 0, "the length of the queries must be positive")
         p = call.parameters
         padded = padded_head_dim(head_dim)
         bf16 = dtype is torch.bfloat16
@@ -549,6 +555,9 @@ def _check(q: Tensor, k: Tensor, v: Tensor, out: Tensor | None, *, n_dims: int, 
     _need(q.dtype in (torch.float16, torch.bfloat16), "FlashAttention only support fp16 and bf16 data type")
     _need(k.dtype == q.dtype, "query and key must have the same dtype")
     _need(v.dtype == q.dtype, "query and value must have the same dtype")
+    _need(
+        q.shape[-1] > 0 and q.shape[-2] > 0 and k.shape[-2] > 0, "head dimension and numbers of heads must be positive"
+    )
     _need(q.shape[-1] <= 256, "FlashAttention forward only supports head dimension at most 256")
     _need(all(t.stride(-1) == 1 for t in (q, k, v)), "Input tensor must have contiguous last dimension")
     if out is not None:

@@ -158,10 +158,11 @@ def build_entry(kernels: Sequence[Instantiation], tree: Path, target: str, sdk: 
         CompileError: it does not compile.
         HipportError: ``tree`` is no translated FlashAttention.
     """
+    translate = "run: hipport upstream sync && hipport translate upstream_cuda"
     if not (tree / LAUNCH_TEMPLATE).is_file():
-        raise HipportError(
-            f"{tree} holds no {LAUNCH_TEMPLATE}", "run: hipport upstream sync && hipport translate upstream_cuda"
-        )
+        raise HipportError(f"{tree} holds no {LAUNCH_TEMPLATE}", translate)
+    if b"cudaStream_t" in (tree / LAUNCH_TEMPLATE).read_bytes():
+        raise HipportError(f"{tree} is not translated: its {LAUNCH_TEMPLATE} is CUDA", translate)
     text = entries_source(kernels)
     folder = cache_root() / "flash" / hashlib.sha256(text.encode()).hexdigest()[:24]
     source = folder / "entries.hip"

@@ -155,6 +155,25 @@ def test_float32_is_refused(recorder: Recorder) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sizes", "p_dropout", "message"),
+    [
+        ({"sq": 0}, 0.0, "the length of the queries must be positive"),
+        ({"h": 0}, 0.0, "numbers of heads must be positive"),
+        ({"hk": 0}, 0.0, "numbers of heads must be positive"),
+        ({"d": 0}, 0.0, "head dimension and numbers of heads must be positive"),
+        ({}, -0.5, "p_dropout must be at least 0 and below 1"),
+        ({}, 1.0, "p_dropout must be at least 0 and below 1"),
+        ({}, float("nan"), "p_dropout must be at least 0 and below 1"),
+    ],
+)
+def test_empty_problems_and_odd_probabilities_are_refused(
+    recorder: Recorder, sizes: dict[str, int], p_dropout: float, message: str
+) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        forward(extension(recorder), qkv(**sizes), p_dropout=p_dropout)
+
+
+@pytest.mark.parametrize(
     ("blocks", "units", "n_blocks", "expected"),
     [(300, 264, 8, 1), (4, 264, 1, 1), (4, 8, 4, 2), (1, 8, 8, 8)],
     ids=["device is full", "one block of keys", "half the device", "one row of blocks"],
@@ -393,6 +412,8 @@ def test_wrong_packed_inputs_are_refused(recorder: Recorder, changes: dict[str, 
         (PAGES | {"block_table": torch.zeros(2, 1, dtype=torch.int64)}, "block_table must have dtype int32"),
         (PAGES | {"block_table": torch.zeros(1, 1, dtype=torch.int32)}, r"block_table must have shape \(2, 1\)"),
         ({"v_cache": torch.zeros(2, 40, 1, 64).half()}, "v_cache must have shape"),
+        ({"q": torch.zeros(3, 3, 4, 64).half()}, "a row for each sequence of the batch"),
+        ({"q": torch.zeros(3, 3, 4, 64).half(), "cache_batch_idx": ints(1, 0, 1)}, ""),
         (NEW | {"v": torch.zeros(2, 4, 2, 64).half()}, r"new v must have shape \(2, 3, 2, 64\)"),
         (NEW | {"k": torch.zeros(2, 3, 2, 64)}, "new k must have the same dtype as query"),
         (NEW | {"rotary_cos": COS.float(), "rotary_sin": COS}, "rotary_cos must have the same dtype"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,8 @@ torch = pytest.importorskip("torch", reason="hipport.flash works on PyTorch tens
 
 from hipport.core import HipportError  # noqa: E402 - after the skip
 from hipport.flash import FlashAttention  # noqa: E402
-from hipport.flash.cases import Case, Figure, Outcome, read_cases, run_case  # noqa: E402
+from hipport.flash.cases import Case, Figure, Outcome, plan_case, read_cases, run_case  # noqa: E402
+from hipport.flash.kernels import LAUNCH_TEMPLATE, Forward, build_entry  # noqa: E402
 
 HEADER = "name\tform\tdtype\td\tb\tsq\tsk\th\thk\tseed\toptions\tsubset\th200\tinputs\n"
 
@@ -34,6 +36,13 @@ def test_table_covers_every_option_and_head_dim() -> None:
         ("a\tsparse\tfp16\t64\t1\t1\t1\t1\t1\t0\t\tfull", "sparse"),
         ("a\tdense\tfp16\tx\t1\t1\t1\t1\t1\t0\t\tfull", ":2:"),
         ("a\tdense", ":2:"),
+        ("a\tdense\tfp16\t64\t1\t-1\t1\t1\t1\t0\t\tfull", ":2: a number is negative"),
+        ("a\tdense\tfp16\t64\t1\t1\t1\t1\t1\t0\tdropout=x\tfull", ":2: could not convert"),
+        ("a\tdense\tfp16\t64\t1\t1\t1\t1\t1\t0\tsoftcap=nan\tfull", "softcap=nan is not finite"),
+        ("a\tdense\tfp16\t64\t1\t1\t1\t1\t1\t0\twindow=1\tfull", "window=1 needs two numbers"),
+        ("a\tvarlen\tfp16\t64\t1\t1\t1\t1\t1\t0\tq=1:x\tfull", ":2: invalid literal"),
+        ("a\tdense\tfp16\t64\t1\t1\t1\t1\t1\t0\t\toften", "neither quick nor full"),
+        ("\n".join(["a\tdense\tfp16\t64\t1\t1\t1\t1\t1\t0\t\tfull"] * 2), ":3: a case before this one"),
     ],
 )
 def test_wrong_row_names_its_line(tmp_path: Path, row: str, message: str) -> None:
@@ -41,6 +50,46 @@ def test_wrong_row_names_its_line(tmp_path: Path, row: str, message: str) -> Non
     table.write_text(HEADER + row + "\n")
     with pytest.raises(HipportError, match=message):
         read_cases(table)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "no column b, d"),
+        (b"name\tform\n", "no column b, d"),
+        (b"\xff\xfe", "cannot be read"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
+    table = tmp_path / "cases.tsv"
+    if content is not None:
+        table.write_bytes(content)
+    with pytest.raises(HipportError, match=message):
+        read_cases(table)
+
+
+def test_a_case_that_flash_attention_refuses_is_named() -> None:
+    """Before anything is compiled."""
+    case = Case("wide", "dense", "fp16", 300, 1, 1, 1, 1, 1, 0)
+    flash = FlashAttention()
+    flash.__dict__["interface"] = SimpleNamespace(flash_attn_func=refuse)
+    with pytest.raises(HipportError, match="case wide: head dimension at most 256"):
+        plan_case(flash, case)
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise RuntimeError("head dimension at most 256")
+
+
+def test_a_tree_that_is_still_cuda_is_told(tmp_path: Path) -> None:
+    """Before a compiler says so in a thousand lines."""
+    template = tmp_path / LAUNCH_TEMPLATE
+    template.parent.mkdir(parents=True)
+    template.write_text("void run(cudaStream_t stream);\n")
+    unused: Any = None
+    with pytest.raises(HipportError, match="is not translated"):
+        build_entry([Forward(64, bf16=False)], tmp_path, "gfx942", unused, unused)
 
 
 def outcome(**changes: object) -> Outcome:
