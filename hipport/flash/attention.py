@@ -114,7 +114,8 @@ class FlashAttention:
             finally:
                 if statistics.is_file():
                     for found in json.loads(statistics.read_text(encoding="utf-8"))["findings"]:
-                        self.findings.append(f"{found['id']} {found['message']} [{found['file']}:{found['line']}]")
+                        place = f" [{found['file']}:{found['line']}]" if found["file"] else ""  # no line tables
+                        self.findings.append(f"{found['id']} {found['message']}{place}")
 
     @cached_property
     def interface(self) -> ModuleType:
