@@ -60,6 +60,8 @@ void parse_wait(CheckPlan &p, const Inst *i, const TargetInfo &target) {
         int v = plain();
         p.limit[kVm] = v >> 8 & 63;
         p.limit[kLgkm] = v & 63;
+    } else if (name == "s_wait_storecnt_dscnt") {
+        p.limit[kLgkm] = i8(plain() & 63);
     } else if (name == "s_wait_idle") {
         p.limit[kVm] = p.limit[kLgkm] = p.limit[kSamples] = 0;
     }

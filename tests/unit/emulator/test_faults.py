@@ -180,6 +180,20 @@ def test_each_deleted_wait_is_found(assembly: str) -> None:
     assert found >= 3
 
 
+@pytest.mark.parametrize(("immediate", "early"), [("0x0", False), ("0x3f00", False), ("0x3f", True)])
+def test_wait_for_stores_and_lds_together(compile_kernel: Compile, immediate: str, early: bool) -> None:
+    """Bits 5:0 count LDS operations, bits 13:8 stores (RDNA4 ISA, S_WAIT_STORECNT_DSCNT)."""
+    text = compile_kernel(SOURCE, "gfx1201", "-O1", "-g", "-S").decode()
+    begin = text.index("needs_waits:")
+    kernel = text[begin : text.index("s_endpgm", begin)]
+    changed = re.sub(r"s_wait_(loadcnt_)?dscnt 0x0", f"s_wait_loadcnt 0x0\n\ts_wait_storecnt_dscnt {immediate}", kernel)
+    assert changed != kernel
+    result = load_text(text.replace(kernel, changed)).try_launch(
+        "needs_waits", 1, 256, [SRC, np.zeros(256, np.int32), SRC.copy()]
+    )
+    assert {f.id for f in result.findings} == ({"HP857"} if early else set())
+
+
 @pytest.mark.parametrize(
     ("target", "debug"), [("gfx942", "-g"), ("gfx942", "-g0"), ("gfx1100", "-g"), ("gfx1201", "-g0")]
 )
