@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from hipport.core import HipportError, target_named
+from hipport.emulator.device import Checks
 from hipport.flash.kernels import Instantiation, build_entry, programs_for
 from hipport.flash.launch import Array, Launch, run, run_here
 from hipport.flash.library import Library
@@ -58,6 +59,7 @@ class FlashAttention:
 
         if device not in ("emulator", "rocm"):
             raise HipportError(f"unknown device {device!r}", "choose emulator or rocm")
+        Checks.parse(checks)  # an unknown name is refused here, not at the first call
         self.tree = Path(tree)
         self.target = target_named(target).name
         self.device = device

@@ -192,10 +192,19 @@ def export(
 
     Raises:
         CompileError: one does not compile.
-        HipportError: ``tree`` is no translated FlashAttention, or there is no toolchain.
+        HipportError: ``tree`` is no translated FlashAttention, there is no toolchain, or ``kernels`` is empty or
+            names a head dimension that upstream does not instantiate.
     """
-    sdk = find_sdk()
+    if not kernels:
+        raise HipportError("no instantiation to export", "name at least one: Forward(64, bf16=False)")
+    for what in kernels:
+        if what.head_dim not in HEAD_DIMS:
+            raise HipportError(
+                f"{what}: upstream instantiates no head dimension {what.head_dim}",
+                f"take one of {', '.join(map(str, HEAD_DIMS))}",
+            )
     target = target_named(target).name
+    sdk = find_sdk()
     path = build_entry(sorted(set(kernels), key=str), Path(tree), target, sdk, build_runtime(sdk))
     out = Path(folder)
     write_atomic(out / LIBRARY, path.read_bytes(), mode=0o755)

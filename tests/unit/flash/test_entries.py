@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,16 @@ def test_a_c_program_links_and_runs(tree: Path, tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / "main"], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout == "0 4000 4000 1.3863 1 1 1\n", done.stderr  # 2.0 in fp16, log(4), hipErrorInvalidValue
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: FlashAttention(checks="bogus"), "unknown check 'bogus'"),
+        (lambda: export([], "out"), "no instantiation"),
+        (lambda: export([Forward(72, bf16=False)], "out"), "no head dimension 72"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_once(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(HipportError, match=said):
+        call()
