@@ -13,6 +13,8 @@ from hipport.core import ToolchainError
 _KERNEL = re.compile(rb'define [^@"]*\bamdgpu_kernel\b[^@"]*@(?:"([^"]+)"|([\w$.]+))\(')
 # @table = protected addrspace(1) externally_initialized global [4 x i32] ...
 _VARIABLE = re.compile(rb'@(?:"([^"]+)"|([\w$.]+)) = (?!internal |private |appending )')
+# @_ZL5calls = internal addrspace(1) global i32 0; constants and LDS, address space 3, hold nothing between kernels
+_STATIC = re.compile(rb'@(?:"([^"]+)"|([\w$.]+)) = (?:internal|private) [^"=]*?addrspace\(1\) [^"=]*?\bglobal ')
 # %3 = call i32 asm sideeffect "s_nop 0", "=s,s"(i32 %2)
 _ASSEMBLY = re.compile(rb' asm (?:[a-z]+ )*"([^"]+)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
@@ -26,6 +28,7 @@ class BitcodeFacts:
         sha256: of the bitcode.
         kernels: mangled names, sorted.
         variables: names of what is no function and can be seen from outside, sorted.
+        statics: names of variables in memory that keep what a kernel writes and cannot be seen from outside, sorted.
         assembly: texts of inline assembly, each once, sorted; device library code included. An empty text, which only
             ties a value to a register, is none.
     """
@@ -33,6 +36,7 @@ class BitcodeFacts:
     sha256: str
     kernels: tuple[str, ...]
     variables: tuple[str, ...]
+    statics: tuple[str, ...]
     assembly: tuple[str, ...]
 
 
@@ -44,6 +48,7 @@ def read_bitcode(path: Path, sha256: str, disassembler: Path) -> BitcodeFacts:
     """
     kernels: set[str] = set()
     variables: set[str] = set()
+    statics: set[str] = set()
     assembly: set[str] = set()
     with subprocess.Popen(
         [str(disassembler), str(path), "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -54,11 +59,13 @@ def read_bitcode(path: Path, sha256: str, disassembler: Path) -> BitcodeFacts:
             elif line.startswith(b"@"):
                 if variable := _VARIABLE.match(line):
                     variables.add((variable[1] or variable[2]).decode())
+                elif static := _STATIC.match(line):
+                    statics.add((static[1] or static[2]).decode())
             elif b" asm " in line:
                 assembly.update(_text(found) for found in _ASSEMBLY.findall(line))
     if process.returncode:
         raise ToolchainError(f"{disassembler.name} cannot read the front end's output", "run: hipport doctor")
-    return BitcodeFacts(sha256, tuple(sorted(kernels)), tuple(sorted(variables)), tuple(sorted(assembly)))
+    return BitcodeFacts(sha256, *(tuple(sorted(names)) for names in (kernels, variables, statics, assembly)))
 
 
 def _text(escaped: bytes) -> str:

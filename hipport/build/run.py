@@ -27,6 +27,7 @@ from hipport.sdk import Sdk
 
 RECORD = "build.json"
 CACHE_DAMAGED = "HP813"
+STATICS = "HP814"
 _RECORD_EVERY_S = 2.0  # the cache keeps every result at once; the record is for readers
 
 
@@ -203,8 +204,8 @@ def _bitcode_facts(data: bytes, workshop: Workshop) -> BitcodeFacts:
             file.flush()
             return asdict(read_bitcode(Path(file.name), sha256, workshop.sdk.tool("llvm-dis")))
 
-    row = workshop.cache.remembered("bitcode-facts", sha256, find)
-    return BitcodeFacts(sha256, *(tuple(row[name]) for name in ("kernels", "variables", "assembly")))
+    row = workshop.cache.remembered("bitcode-facts-2", sha256, find)
+    return BitcodeFacts(sha256, *(tuple(row[name]) for name in ("kernels", "variables", "statics", "assembly")))
 
 
 def _sorted(outcomes: Iterable[Outcome]) -> tuple[Outcome, ...]:
@@ -221,6 +222,7 @@ def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic
         if outcome.kind in (Pass.DEVICE, Pass.FRONT_END) and outcome.ok and outcome.unit in registered:
             source, _ = workshop.sources.source(outcome.unit, 0)
             found += compare(source, outcome.target, names, registered[outcome.unit], demangle)
+    found += _cut_statics(outcomes, workshop)
     for name in workshop.cache.damaged:
         found.append(
             Diagnostic(
@@ -231,6 +233,29 @@ def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic
             )
         )
     return tuple(found)
+
+
+def _cut_statics(outcomes: Sequence[Outcome], workshop: Workshop) -> list[Diagnostic]:
+    """Units whose kernels share variables that no symbol connects, where not all of the kernels were compiled."""
+    taken = {(o.unit, o.target) for o in outcomes if o.kind is Pass.KERNEL}
+    found = []
+    for outcome in _sorted(outcomes):
+        if outcome.bitcode is None or not outcome.bitcode.statics or (outcome.unit, outcome.target) not in taken:
+            continue
+        names = demangler(workshop.sdk)(outcome.bitcode.statics)
+        source, _ = workshop.sources.source(outcome.unit, 0)
+        found.append(
+            Diagnostic(
+                STATICS,
+                Severity.WARNING,
+                f"{outcome.target}: kernels of this unit share {', '.join(sorted(names.values()))}: a kernel compiled "
+                "on its own has a copy, and takes the initial value for the value where it only reads",
+                source,
+                next_step="build the whole unit to run these kernels; figures of those that only read may differ",
+                subject=outcome.bitcode.statics[0],
+            )
+        )
+    return found
 
 
 def _fat_binary(outcomes: Sequence[Outcome], workshop: Workshop) -> Path:

@@ -467,6 +467,26 @@ def test_an_edit_elsewhere_costs_the_front_end_only(tmp_path: Path) -> None:
     assert {row["pass"]: row["cost"]["cached"] for row in report["outcomes"]} == {"front-end": False, "kernel": True}
 
 
+def test_static_variables_of_kernels_on_their_own_are_reported(tmp_path: Path) -> None:
+    """``read`` alone would be compiled to the initial value: nothing is left that writes the variable."""
+    kernels = """
+static __device__ int calls;
+static __device__ const int limit = 5;
+__device__ int seen;
+__global__ void bump() { calls += limit; seen++; }
+__global__ void read(int* p) { __shared__ int s; s = calls; p[0] = s; }
+"""
+    write(tmp_path / "tree", {"a.cu": HEADER + kernels, "b.cu": TEMPLATES})
+    options = ("tree", "-t", "gfx942", "-j", "1", "--no-registration")
+    code, report = build_json(*options, "-i", "read", "-i", "plain")
+    assert code == 1
+    (found,) = report["diagnostics"]
+    assert (found["id"], found["severity"], found["path"]) == ("HP814", "warning", "a.cu")
+    assert "share calls:" in found["message"]
+    code, report = build_json(*options)
+    assert (code, report["diagnostics"]) == (0, [])
+
+
 def test_front_end_alone(tmp_path: Path) -> None:
     """An unknown name fails there; code that no backend takes does not, but its assembly is named."""
     assembly = '__global__ void k(int* p) { int x; asm volatile("mov.u32 %0, %%laneid;" : "=r"(x)); p[0] = x; }\n'
