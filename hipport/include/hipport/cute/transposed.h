@@ -61,8 +61,9 @@ struct Transposed {
   static constexpr int thread_rows = keys / keys_of_thread;
   static constexpr int thread_columns = threads / thread_rows;
   static_assert(threads % thread_rows == 0 && dims % (4 * thread_columns) == 0);
-  // Neighbouring keys that are neighbours in LDS too.
-  static constexpr int width = run < keys_of_thread ? run : keys_of_thread;
+  // Keys of a thread are neighbours in LDS: every second key on gfx11, whose lanes take turns.
+  static constexpr int step = run == 1 ? 2 : 1;
+  static constexpr int width = keys_of_thread;
   static constexpr int depth = 8 * (wave_size / tile);  // keys of one matrix instruction
 
   using Copy = decltype(cute::make_tiled_copy(
@@ -94,14 +95,17 @@ struct Transposed {
 
   CUTE_HOST_DEVICE static constexpr int row(int thread) {
     const int at = thread / (rows_of_chunk * thread_columns) * rows_of_chunk + thread / low_columns % rows_of_chunk;
-    return run < keys_of_thread ? at : key(at * keys_of_thread) / keys_of_thread;  // by position, where keys stay together
+    return key(at * keys_of_thread) / (step * keys_of_thread) * step + key(at * keys_of_thread) % step;  // by position
   }
 
   // A thread's part of (keys, dims, ...): (4 dims, its keys, rest of dims, ...).
   template <class Tensor>
   CUTE_DEVICE static auto partition(Tensor const& v, int thread) {
     using namespace cute;
-    using Rows = Layout<Shape<Int<thread_rows>, Int<keys_of_thread>>, Stride<Int<keys_of_thread>, _1>>;
+    using Rows = conditional_t<
+        step == 1, Layout<Shape<Int<thread_rows>, Int<keys_of_thread>>, Stride<Int<keys_of_thread>, _1>>,
+        Layout<Shape<Shape<_2, Int<thread_rows / 2>>, Int<keys_of_thread>>,
+               Stride<Stride<_1, Int<2 * keys_of_thread>>, _2>>>;
     const auto tiler = replace<0>(repeat<Tensor::rank>(_), Rows{});
     const auto slice = Copy{}.get_thread_slice(row(thread) * thread_columns + column(thread));
     auto part = slice.partition_S(make_tensor(v.data(), composition(v.layout(), tiler)));
@@ -118,7 +122,7 @@ struct Transposed {
   // fragment: as above. tile_: (dims, keys) in LDS.
   template <class Fragment, class Tensor>
   CUTE_DEVICE static void store(Fragment const& fragment, Tensor const& v, int thread) {
-    const int first = row(thread) * keys_of_thread, dim = column(thread) * 4;
+    const int first = row(thread) / step * step * keys_of_thread + row(thread) % step, dim = column(thread) * 4;
 #if defined(__HIP_DEVICE_COMPILE__)
     __builtin_amdgcn_sched_barrier(0);  // wait for the loads here, not among the matrix instructions before
 #endif
@@ -130,17 +134,13 @@ struct Transposed {
 #pragma unroll
         for (int k = 0; k < keys_of_thread; k += width) {
           auto* to = &v(dim + part * 4 * thread_columns + i, position(first + k));
-          if constexpr (width == 1) {
-            *to = fragment(i, k, part);
-          } else {
-            const auto pair = [&](int key) {
-              return halves(words(i / 2, key, part), words(i / 2, key + 1, part), i % 2 != 0);
-            };
-            if constexpr (width == 2)
-              *reinterpret_cast<unsigned*>(to) = pair(k);
-            else
-              *reinterpret_cast<uint2*>(to) = make_uint2(pair(k), pair(k + 2));
-          }
+          const auto pair = [&](int key) {
+            return halves(words(i / 2, key, part), words(i / 2, key + 1, part), i % 2 != 0);
+          };
+          if constexpr (width == 2)
+            *reinterpret_cast<unsigned*>(to) = pair(k);
+          else
+            *reinterpret_cast<uint2*>(to) = make_uint2(pair(k), pair(k + 2));
         }
   }
 
