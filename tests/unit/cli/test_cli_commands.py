@@ -342,7 +342,8 @@ def test_a_pipe_closed_early(project: Path) -> None:
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 from hipport.pipeline import session
 from hipport.core import FileResult, FileState
 def engine(source, options):
