@@ -90,4 +90,11 @@ __device__ inline unsigned char byte_of(uint4 number, int index) {
 inline constexpr int random_classes = run == 4 ? 2 : 4;
 __device__ constexpr int random_class(int value) { return run == 1 ? value % 4 : value % run / 2; }
 
+// From here the compiler does not know what the value was computed from, and keeps nothing for a second use.
+__device__ __forceinline__ void opaque([[maybe_unused]] int& value) {
+#if defined(__HIP_DEVICE_COMPILE__)
+  asm volatile("" : "+v"(value));
+#endif
+}
+
 }  // namespace hipport::tile
