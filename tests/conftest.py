@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +33,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("sdk") and _toolchain_problem():
             item.add_marker(pytest.mark.skip(reason=_toolchain_problem()))
+
+
+@pytest.fixture(scope="session")
+def translated_upstream() -> Path:
+    """The translated upstream tree; it stays in the cache, so that only what changed is translated again."""
+    from hipport.core.files import cache_root
+
+    upstream = Path(__file__).parents[1] / "upstream_cuda"
+    if not (upstream / "csrc/flash_attn").is_dir():
+        pytest.skip("the upstream sources are not here: hipport upstream sync")
+    out = cache_root() / "flash" / "corpus"
+    command = [sys.executable, "-m", "hipport", "translate", str(upstream), "--out", str(out), "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return out

@@ -58,7 +58,7 @@ class Instantiation:
             for name, value in self.named
             if not (name and value == "false")
         ]
-        return f"{self.function.rpartition('::')[2]}<{', '.join(shown)}>"
+        return f"{_last(self.function)}<{', '.join(shown)}>"
 
 
 def _cut(argument: str) -> str:
@@ -86,7 +86,7 @@ def instantiation(symbol: str, demangled: str, parameters: dict[str, tuple[str, 
         arguments = split_arguments(text[at + 1 : -1])
         text = text[:at]
     function = text.rpartition(" ")[2].replace("{anonymous}", _ANONYMOUS)
-    names = parameters.get(function.rpartition("::")[2], ())
+    names = parameters.get(_last(function), ())
     return Instantiation(symbol, function, arguments, names if len(names) == len(arguments) else ())
 
 

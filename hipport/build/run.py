@@ -222,7 +222,7 @@ def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic
         if outcome.kind in (Pass.DEVICE, Pass.FRONT_END) and outcome.ok and outcome.unit in registered:
             source, _ = workshop.sources.source(outcome.unit, 0)
             found += compare(source, outcome.target, names, registered[outcome.unit], demangle)
-    found += _cut_statics(outcomes, workshop)
+    found += _cut_statics(outcomes, workshop, demangle)
     for name in workshop.cache.damaged:
         found.append(
             Diagnostic(
@@ -235,14 +235,16 @@ def _checks(outcomes: Sequence[Outcome], workshop: Workshop) -> tuple[Diagnostic
     return tuple(found)
 
 
-def _cut_statics(outcomes: Sequence[Outcome], workshop: Workshop) -> list[Diagnostic]:
+def _cut_statics(
+    outcomes: Sequence[Outcome], workshop: Workshop, demangle: Callable[[Iterable[str]], dict[str, str]]
+) -> list[Diagnostic]:
     """Units whose kernels share variables that no symbol connects, where not all of the kernels were compiled."""
     taken = {(o.unit, o.target) for o in outcomes if o.kind is Pass.KERNEL}
     found = []
     for outcome in _sorted(outcomes):
         if outcome.bitcode is None or not outcome.bitcode.statics or (outcome.unit, outcome.target) not in taken:
             continue
-        names = demangler(workshop.sdk)(outcome.bitcode.statics)
+        names = demangle(outcome.bitcode.statics)
         source, _ = workshop.sources.source(outcome.unit, 0)
         found.append(
             Diagnostic(

@@ -21,11 +21,11 @@ from hipport.core import (
     Span,
     TranslateOptions,
 )
-from hipport.rewrite.change import Change, Context, Project
+from hipport.rewrite.change import Change, Project
+from hipport.rewrite.matching import rule_changes, selected
 from hipport.rewrite.nvcc_flags import PREFIXES, for_hip
 from hipport.rewrite.renames import output_path
 from hipport.rewrite.resolve import apply
-from hipport.rewrite.transforms import sites
 from hipport.rulebook import Rule, Rulebook
 from hipport.syntax import ParsedFile
 
@@ -56,19 +56,13 @@ _LIBRARIES = {
 _NVIDIA_LIBRARY = re.compile(r"cu(?:blas|da|dnn|fft|file|pti|rand|solver|sparse|tensor)|nv|npp|nccl")
 
 
-def translate_setup(
-    source: SourceFile,
-    rulebook: Rulebook,
-    options: TranslateOptions,
-    project: Project = Project(),  # noqa: B008 - frozen
-) -> FileResult:
+def translate_setup(source: SourceFile, rulebook: Rulebook, options: TranslateOptions, project: Project) -> FileResult:
     """Translate a ``setup.py``."""
     if b"CUDAExtension" not in source.data and b"nvcc" not in source.data:
         return FileResult(source.path, source.path, FileState.COPIED, source.sha256, source.data)
-    for rule in rulebook.rules:
-        wanted = rule.transform == "sites:replace" and project.matches(source.path, rule.files)
-        if wanted and any(anchor.encode() in source.data for anchor in rule.anchors):
-            return _packed(source, rule, rulebook, options, project)
+    parsed = ParsedFile(source)
+    if packs := selected(parsed, rulebook, options, project, only_named=True):
+        return _packed(parsed, packs, rulebook, options, project)
     if _HAND_PORTED.search(source.data):
         note = _diagnostic(source, 1, 1, KNOWS_ROCM, Severity.NOTE, "chooses for ROCm by itself", "setup.py")
         return FileResult(source.path, source.path, FileState.UNCHANGED, source.sha256, source.data, (), (note,))
@@ -109,18 +103,17 @@ def _result(source: SourceFile, edits: list[Edit], diagnostics: list[Diagnostic]
 
 
 def _packed(
-    source: SourceFile, rule: Rule, rulebook: Rulebook, options: TranslateOptions, project: Project
+    parsed: ParsedFile, packs: list[Rule], rulebook: Rulebook, options: TranslateOptions, project: Project
 ) -> FileResult:
-    """The file with the places of one pack replaced."""
-    parsed = ParsedFile(source)
+    """The file with the places replaced that rules made for it name."""
     edits: list[Edit] = []
     diagnostics: list[Diagnostic] = []
-    for found in sites.replace(parsed, Context(parsed, rule, options, rulebook, project)):
+    for found in rule_changes(parsed, packs, rulebook, options, project, 1):
         if isinstance(found, Change):
             edits += found.edits
         else:
-            diagnostics.append(replace(found.diagnostic, path=source.path, line=1, column=1))
-    return _result(source, edits, diagnostics)
+            diagnostics.append(replace(found.diagnostic, path=parsed.source.path, line=1, column=1))
+    return _result(parsed.source, edits, diagnostics)
 
 
 def _renamed_sources(tree: ast.AST, lines: list[int], options: TranslateOptions) -> Iterator[Edit]:

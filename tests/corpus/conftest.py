@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from hipport.core.files import cache_root
 from hipport.flash import FlashAttention
 from hipport.flash.kernels import Instantiation
 
-UPSTREAM = Path(__file__).parents[2] / "upstream_cuda"
-
 
 @pytest.fixture(scope="session")
-def tree() -> Path:
-    """The translated tree; it stays in the cache, so that only what changed is translated again."""
-    if not (UPSTREAM / "csrc/flash_attn").is_dir():
-        pytest.skip("the upstream sources are not here: hipport upstream sync")
-    out = cache_root() / "flash" / "corpus"
-    command = [sys.executable, "-m", "hipport", "translate", str(UPSTREAM), "--out", str(out), "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    return out
+def tree(translated_upstream: Path) -> Path:
+    return translated_upstream
 
 
 @pytest.fixture(scope="session")

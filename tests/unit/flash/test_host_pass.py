@@ -7,17 +7,15 @@ a second.
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from hipport.core import ToolchainError
-from hipport.core.files import cache_root, include_root
+from hipport.core.files import include_root
 from hipport.sdk import find_sdk
 
 pytestmark = pytest.mark.sdk
-UPSTREAM = Path(__file__).parents[3] / "upstream_cuda"
 SOURCE = """
 #include "csrc/flash_attn/src/flash_fwd_launch_template.h"
 using cutlass::half_t;
@@ -28,20 +26,8 @@ template void FLASH_NAMESPACE::run_mha_fwd_splitkv_dispatch<half_t, 128, false>(
 FEWER = ("ALIBI", "SOFTCAP", "LOCAL", "UNEVEN_K", "DROPOUT")
 
 
-@pytest.fixture(scope="module")
-def tree() -> Path:
-    """The translated tree; it stays in the cache (tests/corpus uses the same)."""
-    if not (UPSTREAM / "csrc/flash_attn").is_dir():
-        pytest.skip("the upstream sources are not here: hipport upstream sync")
-    out = cache_root() / "flash" / "corpus"
-    command = [sys.executable, "-m", "hipport", "translate", str(UPSTREAM), "--out", str(out), "--quiet"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    return out
-
-
 @pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
-def test_launch_templates_compile_for_the_host(target: str, tree: Path, tmp_path: Path) -> None:
+def test_launch_templates_compile_for_the_host(target: str, translated_upstream: Path, tmp_path: Path) -> None:
     try:
         sdk = find_sdk()
     except ToolchainError as error:
@@ -49,7 +35,13 @@ def test_launch_templates_compile_for_the_host(target: str, tree: Path, tmp_path
     source = tmp_path / "host.hip"
     source.write_text(SOURCE)
     own = include_root()
-    folders = (own / "hipport/cute/overlay", tree, own, own / "hipport/torchless", tree / "csrc/cutlass/include")
+    folders = (
+        own / "hipport/cute/overlay",
+        translated_upstream,
+        own,
+        own / "hipport/torchless",
+        translated_upstream / "csrc/cutlass/include",
+    )
     command = [str(sdk.clang), *sdk.host_flags([target], device_code=False), "-w", "-fsyntax-only"]
     command += [f"-DHIPPORT_BUILD_TARGET={target}", *(f"-DFLASHATTENTION_DISABLE_{name}" for name in FEWER)]
     command += [f"-I{path}/" for path in folders]
