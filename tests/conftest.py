@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,12 @@ def _toolchain_problem() -> str:
     except HipportError as error:
         return str(error)
     return ""
+
+
+def pytest_configure() -> None:
+    """A background job of a shell ignores Ctrl-C, and so would every process that the tests start and interrupt."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -342,8 +342,7 @@ def test_a_pipe_closed_early(project: Path) -> None:
 
 
 SLOW = """
-import signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
+import sys, time
 from hipport.pipeline import session
 from hipport.core import FileResult, FileState
 def engine(source, options):
