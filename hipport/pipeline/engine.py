@@ -151,7 +151,8 @@ def _in_processes(
                 process.terminate()
             raise
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            # Its thread is waited for: at Python's end it would still be woken, through a pipe that it is just closing.
+            pool.shutdown(cancel_futures=True)
         for index, source in enumerate(sources):
             if results[index] is None:
                 results[index] = _alone(index, source)
